@@ -1,0 +1,75 @@
+"""greymatch: learning dynamics when you know only half the physics."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from greymatch import systems as systems
+    from greymatch.data.read import read as read
+    from greymatch.data.trajectories import Trajectories as Trajectories
+    from greymatch.data.write import write as write
+    from greymatch.errors import GreymatchError as GreymatchError
+    from greymatch.forecast.forecast import Forecast as Forecast
+    from greymatch.forecast.posterior import Posterior as Posterior
+    from greymatch.forecast.scores import score as score
+    from greymatch.models.file import load as load
+    from greymatch.models.greybox import GreyBox as GreyBox
+    from greymatch.physics.operators import divergence as divergence
+    from greymatch.physics.operators import gradient as gradient
+    from greymatch.physics.operators import laplacian as laplacian
+    from greymatch.physics.physics import Physics as Physics
+    from greymatch.physics.priors import Fixed as Fixed
+    from greymatch.physics.priors import LogNormal as LogNormal
+    from greymatch.physics.priors import Normal as Normal
+    from greymatch.physics.priors import TruncatedNormal as TruncatedNormal
+    from greymatch.physics.priors import Uniform as Uniform
+    from greymatch.settings import Settings as Settings
+    from greymatch.training.fit import fit as fit
+
+try:
+    __version__ = version("greymatch")
+except PackageNotFoundError:  # a source tree that is not installed
+    __version__ = "0.0.0"
+
+# where each public name lives; loaded when first used, so that `import greymatch` takes no time
+_HOMES = {
+    "Fixed": "physics.priors",
+    "Forecast": "forecast.forecast",
+    "GreyBox": "models.greybox",
+    "GreymatchError": "errors",
+    "LogNormal": "physics.priors",
+    "Normal": "physics.priors",
+    "Physics": "physics.physics",
+    "Posterior": "forecast.posterior",
+    "Settings": "settings",
+    "Trajectories": "data.trajectories",
+    "TruncatedNormal": "physics.priors",
+    "Uniform": "physics.priors",
+    "divergence": "physics.operators",
+    "fit": "training.fit",
+    "gradient": "physics.operators",
+    "laplacian": "physics.operators",
+    "load": "models.file",
+    "read": "data.read",
+    "score": "forecast.scores",
+    "write": "data.write",
+}
+
+__all__ = [*_HOMES, "__version__", "systems"]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "systems":
+        return import_module("greymatch.systems")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'greymatch' has no attribute {name!r}")
+    value = getattr(import_module(f"greymatch.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

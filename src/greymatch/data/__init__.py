@@ -1,0 +1,1 @@
+"""Observations: trajectories, input signals, readers, windows and scales."""

@@ -1,0 +1,173 @@
+"""`Trajectories`: many recordings, each with its own times, length and gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from greymatch.data.checks import check_inputs, check_times, check_values, shown
+from greymatch.data.signals import Signals
+from greymatch.errors import GreymatchError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """Recordings x_i(t_ij), i = 1..N, as padded tensors with labels.
+
+    ```python
+    data = Trajectories.from_dataset(dataset, states=["angle"])   # dims trajectory, time (and grid axes)
+    train, validation = data.split(0.2, seed=0)
+    history = data.until(2.5)                                     # what a forecast is given
+    dataset = data.to_dataset()
+    ```
+
+    `times` (N, T) increase along each row and are padded with inf; `values` (N, T, S, *grid) are 0 where
+    `mask` is False. Gaps are NaN in and out of xarray. Not for recordings larger than memory.
+    """
+
+    states: tuple[str, ...]
+    times: Tensor
+    values: Tensor
+    mask: Tensor
+    labels: np.ndarray
+    inputs: Signals | None = None
+    grid: tuple[str, ...] = ()
+    grid_coords: dict[str, np.ndarray] = field(default_factory=dict)
+    truth: dict[str, np.ndarray] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_times(self.times, self.labels)
+        check_values(self)
+        check_inputs(self)
+
+    @staticmethod
+    def from_dataset(
+        dataset: xr.Dataset,
+        states: Sequence[str] | None = None,
+        inputs: Sequence[str] = (),
+        trajectory: str = "trajectory",
+        time: str = "time",
+        input_kind: str | None = None,
+    ) -> Trajectories:
+        from greymatch.data.labelled import from_dataset
+
+        return from_dataset(dataset, states, inputs, trajectory, time, input_kind)
+
+    def to_dataset(self) -> xr.Dataset:
+        from greymatch.data.labelled import to_dataset
+
+        return to_dataset(self)
+
+    def __len__(self) -> int:
+        return self.times.shape[0]
+
+    @property
+    def lengths(self) -> Tensor:
+        """Number of time points of each trajectory (N,)."""
+        return self.times.isfinite().sum(1)
+
+    @property
+    def step(self) -> float:
+        """Median time step; NaN when no trajectory has two points."""
+        steps = self.times.diff(dim=1)
+        return float(steps[steps.isfinite()].median())
+
+    def select(self, rows: Sequence[int] | Tensor | np.ndarray | slice) -> Trajectories:
+        """Some of the trajectories, in the order given."""
+        index = self._index(rows)
+        pick = torch.as_tensor(index, device=self.times.device)
+        return replace(
+            self,
+            times=self.times[pick],
+            values=self.values[pick],
+            mask=self.mask[pick],
+            labels=self.labels[index],
+            inputs=self.inputs.select(pick) if self.inputs else None,
+            truth={name: value[index] for name, value in self.truth.items()},
+        )
+
+    def _index(self, rows: Sequence[int] | Tensor | np.ndarray | slice) -> np.ndarray:
+        if not isinstance(rows, slice):
+            rows = rows.cpu().numpy() if isinstance(rows, Tensor) else np.asarray(rows)
+        try:
+            index = np.arange(len(self))[rows]
+        except IndexError as error:
+            raise GreymatchError(
+                f"`rows` must be positions among the {len(self)} trajectories; got {rows!r}."
+            ) from error
+        if index.ndim != 1 or index.size == 0:
+            raise GreymatchError(f"`rows` must name at least one trajectory, in a list; got {rows!r}.")
+        return index
+
+    def split(self, fraction: float, seed: int = 0) -> tuple[Trajectories, Trajectories]:
+        """Two parts by trajectory; the second holds `fraction` of them, at least one."""
+        if not 0 < fraction < 1:
+            raise GreymatchError(f"`fraction` must lie between 0 and 1; got {fraction!r}.")
+        if len(self) < 2:
+            raise GreymatchError(f"`split` needs at least 2 trajectories; got {len(self)}.")
+        order = np.random.default_rng(seed).permutation(len(self))
+        second = min(max(1, round(fraction * len(self))), len(self) - 1)
+        return self.select(np.sort(order[second:])), self.select(np.sort(order[:second]))
+
+    def until(self, t: float) -> Trajectories:
+        """Each trajectory up to and including time `t`: the history. Inputs stay known beyond `t`."""
+        step = self.step
+        # a millionth of a step forgives the rounding of 0.1 + 0.2, and keeps no later point
+        kept = self.times <= (t if step != step else t + 1e-6 * step)
+        if not bool(kept[:, 0].all()):
+            late = shown(self.labels, int((~kept[:, 0]).nonzero()[0]))
+            raise GreymatchError(f"`until({t})` leaves trajectory {late} empty; it starts later than that.")
+        return self._points(int(kept.sum(1).max()), kept)
+
+    def first(self, points: int) -> Trajectories:
+        """The first `points` time points of each trajectory."""
+        if points < 1:
+            raise GreymatchError(f"`points` must be at least 1; got {points}.")
+        return self._points(min(points, self.times.shape[1]), self.times.isfinite())
+
+    def _points(self, count: int, kept: Tensor) -> Trajectories:
+        kept = kept[:, :count]
+        shaped = kept.reshape(*kept.shape, *(1,) * (self.values.ndim - 2))
+        return replace(
+            self,
+            times=self.times[:, :count].masked_fill(~kept, torch.inf),
+            values=self.values[:, :count].masked_fill(~shaped, 0.0),
+            mask=self.mask[:, :count] & shaped,
+        )
+
+    def to(self, device: torch.device | str) -> Trajectories:
+        moved = {name: getattr(self, name).to(device) for name in ("times", "values", "mask")}
+        return replace(self, **moved, inputs=self.inputs.to(device) if self.inputs else None)
+
+    def __repr__(self) -> str:
+        return (
+            f"Trajectories({len(self)} x {self._extent()} points of {', '.join(self.states)}"
+            f"{self._details()}, {self._span()}{self._gaps()})"
+        )
+
+    def _extent(self) -> str:
+        shortest, longest = int(self.lengths.min()), int(self.lengths.max())
+        return f"{shortest}" if shortest == longest else f"{shortest}-{longest}"
+
+    def _details(self) -> str:
+        shape = f" on {'x'.join(map(str, self.values.shape[3:]))} grid" if self.grid else ""
+        return shape + (f", inputs {', '.join(self.inputs.names)}" if self.inputs else "")
+
+    def _span(self) -> str:
+        finite = self.times[self.times.isfinite()]
+        step = f", step {self.step:.4g}" if self.step == self.step else ""
+        return f"t = {float(finite.min()):g} to {float(finite.max()):g}{step}"
+
+    def _gaps(self) -> str:
+        asked = int(self.lengths.sum()) * self.mask[0, 0].numel()
+        missing = asked - int(self.mask.sum())
+        return f", {100 * missing / asked:.1f} % gaps" if missing else ""

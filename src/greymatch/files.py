@@ -1,0 +1,64 @@
+"""Files that are either whole or not there, and never run code when read."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from greymatch.errors import GreymatchError
+
+HEADER = "greymatch"
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
+    """A safetensors file with `header` as JSON inside; atomic: a crash leaves the old file or the new one."""
+    from safetensors.torch import save
+
+    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_bytes(path, save(contiguous, metadata={HEADER: json.dumps(header)}))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and header of a file made by `write_tensors`; anything else is refused with a clear error."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise GreymatchError(f"`path` must be a greymatch file; {str(path)!r} does not exist.")
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+        header = json.loads(metadata[HEADER])
+    except (SafetensorError, KeyError, json.JSONDecodeError, OSError, RecursionError) as error:
+        raise GreymatchError(
+            f"{str(path)!r} is not a whole greymatch file ({type(error).__name__}: {error}). "
+            "It may be cut short or of another kind; save the model again."
+        ) from None
+    if not isinstance(header, dict):
+        raise GreymatchError(f"{str(path)!r} holds no greymatch header; save the model again.")
+    return tensors, header
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write atomically: a temporary file beside `path`, synced, then renamed over it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise GreymatchError(
+            f"cannot write {str(path)!r}: {error.strerror or error}. The old file, if any, stands."
+        ) from error
+
+
+def write_json(path: Path, content: Any) -> None:
+    write_bytes(path, (json.dumps(content, indent=2, allow_nan=True) + "\n").encode())

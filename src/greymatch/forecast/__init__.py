@@ -1,0 +1,1 @@
+"""Results: forecasts and posteriors, their scores, and the trivial predictors to compare with."""

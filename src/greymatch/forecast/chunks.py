@@ -1,0 +1,17 @@
+"""Rows that fit into memory together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch import Tensor
+
+_NUMBERS = 2**22  # at once: sorting makes several copies of them
+
+
+def chunks(draws: Tensor) -> Iterator[slice]:
+    """Slices over the trajectories of draws (D, N, ...), each of about four million numbers."""
+    count = draws.shape[1]
+    rows = max(1, _NUMBERS * count // max(1, draws.numel()))
+    for first in range(0, count, rows):
+        yield slice(first, first + rows)

@@ -1,0 +1,120 @@
+"""The simulation-free objective: the ELBO of velocities (or accelerations) at points of the window's future."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from greymatch.matching.path import Matched
+from greymatch.methods import method_named
+from greymatch.models.dynamics import Parts
+from greymatch.models.features import Features
+from greymatch.models.latents import Encoded
+from greymatch.models.network import Network
+
+
+class Sample(NamedTuple):
+    """A training batch: what the encoder sees of B windows, and M points of each one's future to be matched.
+
+    `trusted` (B, M, S) tells which points are sound, `inputs` (B, M, U) are known there, `rows` (B,) say whose
+    window it is.
+    """
+
+    features: Features
+    matched: Matched
+    trusted: Tensor
+    inputs: Tensor | None
+    rows: Tensor
+
+
+class Loss(NamedTuple):
+    """The loss and its terms, averaged over the windows of a batch.
+
+    `errors` (C,) are mean squares in units of the data and of the window's amplitude; they drive the noise.
+    """
+
+    total: Tensor
+    matching: Tensor
+    kl_theta: Tensor
+    kl_z: Tensor
+    residual: Tensor
+    errors: Tensor
+
+    def terms(self) -> dict[str, float]:
+        return {name: float(value.detach().mean()) for name, value in self._asdict().items()}
+
+
+class Objective(nn.Module):
+    """L = -n E_q[log N(velocity; model, noise)] + KL(theta) + KL(z) + n * penalty * E|residual|.
+
+    `noise` (C,) holds the variance that recent batches left unexplained in each channel, so the KL enters with
+    weight 1 and needs no tuning. n is the evidence: how many independent velocities the window's future counts
+    for. For order 2 the channels are those of the paper's second-order objective, velocity and alpha times
+    acceleration. A deterministic method (GB-DM) takes the encoder's means and pays no KL.
+
+    Not an evidence bound of the trajectory itself: velocities at several points are taken as independent.
+    """
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+        self.settings = network.settings.matching
+        self.variational = method_named(network.settings.method).variational
+        self.evidence = self.settings.evidence or float(network.settings.window)
+
+    @property
+    def channels(self) -> int:
+        """How many errors are weighed, each by a noise of its own."""
+        return len(self.network.physics.states) * (1 + self.network.dynamics.learns_velocity)
+
+    def forward(self, sample: Sample, noise: Tensor, generator: torch.Generator | None) -> Loss:
+        encoded = self.network.encode(sample.features, generator, sample=self.variational)
+        parts = self._parts(sample, encoded)
+        errors, weights, size = self._errors(sample, parts)
+        fit = 0.5 * self.evidence * (weights * errors / noise).sum()
+        kl_theta, kl_z = encoded.eps.kl().mean(), encoded.z.kl().mean()
+        total = fit + self.evidence * self.settings.penalty * size
+        total = total + kl_theta + kl_z if self.variational else total
+        return Loss(total, fit, kl_theta, kl_z, size, errors.detach())
+
+    def _parts(self, sample: Sample, encoded: Encoded) -> Parts:
+        matched, dynamics = sample.matched, self.network.dynamics
+        moving = [matched.position] + [matched.velocity] * (self.network.physics.order - 1)
+        latents = encoded.latents.over(matched.time.shape[1])
+        return dynamics.parts(matched.time, torch.cat(moving, 2), latents, sample.inputs)
+
+    def _errors(self, sample: Sample, parts: Parts) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean squares of the matched channels (C,), their weights (C,) and the mean size of the residual."""
+        amplitude, dynamics = sample.features.amplitude[:, None], self.network.dynamics
+        unit = _over(dynamics.scales_top * amplitude, parts.total)
+        errors = _mean_square((parts.total - self._target(sample.matched)) / unit, sample.trusted)
+        weights = torch.ones_like(errors)
+        if self.network.physics.order == 2:
+            weights = weights * self.settings.alpha
+        if parts.drift is not None:
+            # the path's own velocity is the target, so the correction itself is the error
+            drift = parts.drift / _over(dynamics.scales_velocity * amplitude, parts.drift)
+            errors = torch.cat([_mean_square(drift, sample.trusted), errors])
+            weights = torch.cat([torch.ones_like(weights), weights])
+        return errors, weights, (parts.residual / unit).abs().mean()
+
+    def _target(self, matched: Matched) -> Tensor:
+        if self.network.physics.order == 1:
+            return matched.velocity
+        assert matched.acceleration is not None, "fit refuses order 2 with a path that has no acceleration"
+        return matched.acceleration
+
+
+def _mean_square(errors: Tensor, trusted: Tensor) -> Tensor:
+    """Mean over windows, points and grid of each state's squares (S,), trusted points only."""
+    squares = errors.square()
+    squares = squares.flatten(3).mean(-1) if squares.ndim > 3 else squares
+    weight = trusted.to(squares.dtype)
+    return (squares * weight).sum((0, 1)) / weight.sum((0, 1)).clamp_min(1)
+
+
+def _over(unit: Tensor, like: Tensor) -> Tensor:
+    """(B, 1, S) shaped to broadcast over (B, M, S, *grid)."""
+    return unit.reshape(*unit.shape, *(1,) * (like.ndim - 3))

@@ -1,0 +1,1 @@
+"""The model: encoder, residual field, their composition with the physics, and the model file."""

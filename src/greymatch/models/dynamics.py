@@ -1,0 +1,111 @@
+"""The grey-box field: physics and residual as one right-hand side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from greymatch.data.scaling import Scales
+from greymatch.models.composition import COMPOSITIONS
+from greymatch.models.latents import Latents
+from greymatch.models.residual import FIELDS
+from greymatch.physics.physics import Physics
+from greymatch.settings import ResidualSettings
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The highest derivative (..., S, *grid): what the physics gives, what the model gives in all, and for order 2
+    with learned kinematics the velocity's correction."""
+
+    physics: Tensor
+    total: Tensor
+    drift: Tensor | None
+
+    @property
+    def residual(self) -> Tensor:
+        return self.total - self.physics
+
+
+class Dynamics(nn.Module):
+    """d^n x / dt^n = f(t, x, theta) o r(x | z), with parameters and latents as arguments, never as state.
+
+    The residual is masked to zero in equations that the user vouches for (`Physics.complete`).
+    """
+
+    scales_center: Tensor
+    scales_spread: Tensor
+    scales_top: Tensor
+    scales_input_center: Tensor
+    scales_input_spread: Tensor
+    scales_velocity: Tensor
+    open: Tensor
+
+    def __init__(self, physics: Physics, scales: Scales, latents: int, settings: ResidualSettings) -> None:
+        super().__init__()
+        self.physics = physics
+        self.settings = settings
+        self.composition = COMPOSITIONS[settings.composition]
+        self.learns_velocity = physics.order == 2 and settings.kinematics == "learned"
+        center, spread = scales.phase(physics.order)
+        buffers = {
+            "center": center,
+            "spread": spread,
+            "top": scales.top(physics.order),
+            "velocity": scales.velocity,
+        }
+        buffers |= {"input_center": scales.input_center, "input_spread": scales.input_spread}
+        for name, value in buffers.items():
+            self.register_buffer(f"scales_{name}", value.clone(), persistent=False)
+        closed = [name in physics.complete for name in physics.states]
+        self.register_buffer("open", (~torch.tensor(closed)).float(), persistent=False)
+        states = len(physics.states)
+        extra = latents + len(physics.inputs) + settings.sees_time
+        extra += len(physics.free) * settings.sees_theta + states * self.composition.sees_physics
+        self.field = FIELDS[settings.kind](
+            len(physics.phase), extra, states, 1 + self.learns_velocity, len(physics.grid), settings
+        )
+
+    def parts(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Parts:
+        """The highest derivative at time (...), phase (..., order*S, *grid), latents (..., L) and (..., Z)."""
+        axes = len(self.physics.grid)
+        theta = self.physics.push(latents.eps)
+        known = self.physics.evaluate(t, phase, theta, u)
+        scale = _channels(self.scales_top, axes)
+        state = (phase - _channels(self.scales_center, axes)) / _channels(self.scales_spread, axes)
+        *drift, residual = self.field(state, self._extra(t, latents, u, known)).chunk(
+            1 + self.learns_velocity, -1 - axes
+        )
+        total = self.composition(known, residual * _channels(self.open, axes), scale)
+        return Parts(known, total, drift[0] * _channels(self.scales_velocity, axes) if drift else None)
+
+    def velocity(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Tensor:
+        """d(phase)/dt, what a solver integrates."""
+        parts = self.parts(t, phase, latents, u)
+        if self.physics.order == 1:
+            return parts.total
+        moving = phase.narrow(-1 - len(self.physics.grid), len(self.physics.states), len(self.physics.states))
+        moving = moving if parts.drift is None else moving + parts.drift
+        return torch.cat([moving, parts.total], -1 - len(self.physics.grid))
+
+    def _extra(self, t: Tensor, latents: Latents, u: Tensor | None, known: Tensor) -> Tensor:
+        """What the residual sees beside the state: (..., E, 1...) or, with the physics, (..., E, *grid)."""
+        axes = len(self.physics.grid)
+        columns = [latents.z]
+        if u is not None:
+            columns.append((u - self.scales_input_center) / self.scales_input_spread)
+        columns += [t[..., None].to(latents.z.dtype)] * self.settings.sees_time
+        columns += [latents.eps] * self.settings.sees_theta
+        scalars = torch.cat(columns, -1)
+        extra = scalars.reshape(*scalars.shape, *(1,) * axes)
+        if not self.composition.sees_physics:
+            return extra
+        seen = known / _channels(self.scales_top, axes)
+        grid = known.shape[known.ndim - axes :]
+        return torch.cat([extra.expand(*extra.shape[: extra.ndim - axes], *grid), seen], -1 - axes)
+
+
+def _channels(scale: Tensor, axes: int) -> Tensor:
+    return scale.reshape(*scale.shape, *(1,) * axes)

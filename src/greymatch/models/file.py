@@ -1,0 +1,97 @@
+"""The model file: one .safetensors with weights, scales, settings and the physics' description; never code."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from greymatch.data.scaling import Scales
+from greymatch.errors import GreymatchError
+from greymatch.files import read_tensors, write_tensors
+from greymatch.models.encoder import Shapes
+from greymatch.models.greybox import GreyBox
+from greymatch.models.network import Network
+from greymatch.physics.physics import Physics
+from greymatch.settings import Settings
+
+FORMAT = 1
+KIND = "greybox"
+
+
+def save_model(model: GreyBox, path: Path) -> Path:
+    """Write `model` to `path`, which must end in .safetensors."""
+    if path.suffix != ".safetensors":
+        raise GreymatchError(f"`path` must end in .safetensors; got {str(path)!r}.")
+    tensors = {f"weights.{name}": value for name, value in model.network.state_dict().items()}
+    tensors |= {f"scales.{name}": value for name, value in model.network.scales.tensors().items()}
+    header = {
+        "kind": KIND,
+        "format": FORMAT,
+        "settings": model.settings.model_dump(),
+        "physics": model.physics.describe(),
+        "shapes": asdict(model.network.shapes),
+        "record": model.record,
+    }
+    write_tensors(path, tensors, header)
+    return path
+
+
+def load(path: str | Path, physics: Physics | None = None) -> GreyBox:
+    """A model from its file. Pass `physics` unless it is one of the built-in systems, which are found by name.
+
+    ```python
+    model = load("swing.safetensors", physics=physics)
+    ```
+    """
+    tensors, header = read_tensors(Path(path))
+    _check_header(header, path)
+    known = _resolved(header["physics"], physics, path)
+    try:
+        settings = Settings.checked(header["settings"])
+        shapes = Shapes(**{**header["shapes"], "grid": tuple(header["shapes"]["grid"])})
+        network = Network(known, settings, Scales(**_section(tensors, "scales.")), shapes)
+        network.load_state_dict(_section(tensors, "weights."))
+    except (TypeError, KeyError, RuntimeError) as error:
+        raise GreymatchError(f"{str(path)!r} does not hold the model its header describes: {error}") from None
+    return GreyBox(known, network.eval(), header.get("record", {}))
+
+
+def _check_header(header: dict[str, Any], path: str | Path) -> None:
+    if header.get("kind") != KIND:
+        raise GreymatchError(
+            f"{str(path)!r} holds a {header.get('kind')!r}, not a model. Give the model's own file."
+        )
+    if not isinstance(header.get("format"), int) or header["format"] > FORMAT:
+        raise GreymatchError(
+            f"{str(path)!r} has format {header.get('format')!r}; this version of greymatch reads up to {FORMAT}. Upgrade it."
+        )
+    missing = [key for key in ("settings", "physics", "shapes") if not isinstance(header.get(key), dict)]
+    if missing:
+        raise GreymatchError(f"{str(path)!r} lacks {missing} in its header; save the model again.")
+
+
+def _resolved(described: dict[str, Any], physics: Physics | None, path: str | Path) -> Physics:
+    """The caller's physics, or the built-in of that name; either must be what the model was trained with."""
+    from greymatch.systems import SYSTEMS
+
+    if physics is None:
+        system = SYSTEMS.get(str(described.get("name")))
+        if system is None:
+            raise GreymatchError(
+                f"{str(path)!r} was trained with physics {described.get('name')!r}, which is not built in. "
+                f"Pass it: load(path, physics=...). Built in: {list(SYSTEMS)}."
+            )
+        physics = system.physics
+    ours = physics.describe()
+    changed = [key for key in ours if key != "name" and ours[key] != described.get(key)]
+    if changed:
+        lines = "; ".join(f"{key} is {ours[key]!r}, the file has {described.get(key)!r}" for key in changed)
+        raise GreymatchError(f"`physics` must be the one {str(path)!r} was trained with: {lines}.")
+    return physics
+
+
+def _section(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
+    return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,179 @@
+"""`GreyBox`: a fitted model that forecasts, infers, explains its parts, saves and loads itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from greymatch.data.signals import Signals
+from greymatch.data.trajectories import Trajectories
+from greymatch.data.windows import Window, last_window
+from greymatch.errors import GreymatchError
+from greymatch.models.latents import Latents
+from greymatch.models.network import Network
+from greymatch.models.rollout import roll_out
+from greymatch.physics.physics import Physics
+from greymatch.settings import Settings
+
+if TYPE_CHECKING:
+    from greymatch.forecast.forecast import Forecast
+    from greymatch.forecast.posterior import Posterior
+
+Times = Sequence[float] | np.ndarray | Tensor
+MEMBERS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class GreyBox:
+    """d^n x / dt^n = f(t, x, theta) o r(x | z), with q(theta, z | history) inferred by the encoder.
+
+    ```python
+    model = fit(physics, train)
+    forecast = model.forecast(history, times=torch.arange(2.6, 20, 0.1), draws=100)
+    posterior = model.infer(history)
+    model.save("swing.safetensors")
+    ```
+
+    `record` tells how it was made: settings, seeds, learning curve. Not for histories shorter than the window
+    it was trained with.
+    """
+
+    physics: Physics
+    network: Network
+    record: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def settings(self) -> Settings:
+        return self.network.settings
+
+    def forecast(
+        self,
+        history: Trajectories,
+        times: Times,
+        draws: int = 100,
+        seed: int = 0,
+        tolerance: float = 1e-5,
+    ) -> Forecast:
+        """Ensembles from the last observation of each trajectory on.
+
+        `times` are shared (T,) or one row for each trajectory (N, T). Each draw takes theta and z from the posterior;
+        `draws=1` is the central forecast, with the posterior's means. A member that diverges is NaN from there on
+        and says so in `Forecast.status`; the others stand.
+        """
+        from greymatch.forecast.forecast import Forecast
+        from greymatch.forecast.times import as_times
+
+        if draws < 1:
+            raise GreymatchError(f"`draws` must be at least 1; got {draws}.")
+        history = self._checked(history)
+        asked = as_times(times, history)
+        if history.inputs is not None:
+            rows = torch.arange(len(history))
+            history.inputs.check_covers(rows, asked, history.labels)
+        window = last_window(history, self.settings.window)
+        latents = self._draw(window, draws, seed)
+        values, status = self._members(window, latents, asked, history.inputs, draws, tolerance)
+        return Forecast(
+            draws=values,
+            times=asked,
+            start=window.end,
+            states=self.physics.states,
+            labels=history.labels,
+            status=status,
+            grid=history.grid,
+            grid_coords=history.grid_coords,
+            units=history.units,
+        )
+
+    def infer(self, history: Trajectories, draws: int = 1000, seed: int = 0) -> Posterior:
+        """The posterior of the physics' parameters for each trajectory, in physical units."""
+        from greymatch.forecast.posterior import Posterior
+
+        if not self.network.physics.params:
+            raise GreymatchError(
+                f"method {self.settings.method!r} uses no physics, so there is nothing to infer."
+            )
+        history = self._checked(history)
+        window = last_window(history, self.settings.window)
+        latents = self._draw(window, max(draws, 2), seed)
+        theta = self.physics.push(latents.eps).reshape(-1, len(history), len(self.physics.params))
+        return Posterior(names=tuple(self.physics.params), draws=theta, labels=history.labels)
+
+    def physics_share(self, data: Trajectories) -> dict[str, dict[str, float]]:
+        """How much of each equation comes from the known physics and how much from the residual.
+
+        Root mean squares over the observed points of `data`, each trajectory with its own posterior means, and
+        `share` = physics / (physics + residual), between 0 and 1.
+        """
+        from greymatch.models.share import physics_share
+
+        return physics_share(self.network, self._checked(data))
+
+    def save(self, path: str | Path) -> Path:
+        """One .safetensors file that holds weights, scales, settings and record, and no code."""
+        from greymatch.models.file import save_model
+
+        return save_model(self, Path(path))
+
+    def _checked(self, history: Trajectories) -> Trajectories:
+        if history.states != self.physics.states:
+            raise GreymatchError(
+                f"`history` must hold the states {list(self.physics.states)} in that order; got "
+                f"{list(history.states)}. Read it with states={list(self.physics.states)}."
+            )
+        if tuple(history.values.shape[3:]) != self.network.shapes.grid:
+            raise GreymatchError(
+                f"`history` must lie on the grid {self.network.shapes.grid} that the model was trained on; "
+                f"got {tuple(history.values.shape[3:])}."
+            )
+        if self.physics.inputs and (history.inputs is None or history.inputs.names != self.physics.inputs):
+            got = list(history.inputs.names) if history.inputs else "none"
+            raise GreymatchError(f"`history` must carry the inputs {list(self.physics.inputs)}; got {got}.")
+        return history
+
+    def _draw(self, window: Window, draws: int, seed: int) -> Latents:
+        """Latents (draws * N, ...), draw after draw; a single draw is the posterior's mean."""
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            features = self.network.features(window)
+            if draws == 1:
+                return self.network.encode(features, None, sample=False).latents
+            many = type(features)(*(part.repeat(draws, *(1,) * (part.ndim - 1)) for part in features))
+            return self.network.encode(many, generator).latents
+
+    def _members(
+        self,
+        window: Window,
+        latents: Latents,
+        times: Tensor,
+        signals: Signals | None,
+        draws: int,
+        tolerance: float,
+    ) -> tuple[Tensor, Tensor]:
+        """Every member solved, in chunks that fit in memory: (D, N, T, S, *grid) and (D, N)."""
+        count = len(times)
+        pixels = max(1, int(np.prod(self.network.shapes.grid)))
+        chunk = max(1, MEMBERS_AT_ONCE // pixels)
+        values, status = [], []
+        for members in torch.arange(draws * count).split(chunk):
+            rows = members % count
+            part = Window(
+                *(
+                    None if x is None else x[rows]
+                    for x in (window.times, window.values, window.mask, window.inputs)
+                )
+            )
+            chosen = Latents(latents.eps[members], latents.z[members])
+            inputs = signals.select(rows) if signals else None
+            with torch.no_grad():
+                solution = roll_out(self.network, part, chosen, times[rows], inputs, tolerance)
+            values.append(solution.values)
+            status.append(solution.status)
+        shape = (draws, count, *values[0].shape[1:])
+        return torch.cat(values).reshape(shape), torch.cat(status).reshape(draws, count)

@@ -1,0 +1,49 @@
+"""Latent variables and their posterior q(z | x) q(theta | x, z)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from greymatch.physics.priors import kl_to_standard_normal
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A diagonal normal distribution (..., K)."""
+
+    mean: Tensor
+    log_std: Tensor
+
+    def sample(self, generator: torch.Generator | None) -> Tensor:
+        noise = torch.randn(
+            self.mean.shape, generator=generator, device=self.mean.device, dtype=self.mean.dtype
+        )
+        return self.mean + self.log_std.exp() * noise
+
+    def kl(self) -> Tensor:
+        """KL to a standard normal, summed over the last axis."""
+        return kl_to_standard_normal(self.mean, self.log_std).sum(-1)
+
+
+@dataclass(frozen=True)
+class Latents:
+    """One draw per window: `eps` (B, L), the free parameters' latent coordinates, and `z` (B, Z)."""
+
+    eps: Tensor
+    z: Tensor
+
+    def over(self, points: int) -> Latents:
+        """The same latents at every one of `points` times: (B, M, L) and (B, M, Z)."""
+        return Latents(self.eps[:, None].expand(-1, points, -1), self.z[:, None].expand(-1, points, -1))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A draw from the posterior with the distributions it came from; theta's depends on the draw of z."""
+
+    latents: Latents
+    z: Gaussian
+    eps: Gaussian

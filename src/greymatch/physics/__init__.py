@@ -1,0 +1,1 @@
+"""The known physics: functions, parameters with priors, and grid operators."""

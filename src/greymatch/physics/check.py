@@ -1,0 +1,59 @@
+"""Try the user's function on real rows before any training starts."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from greymatch.errors import GreymatchError
+from greymatch.physics.physics import Physics
+
+
+def check_physics(physics: Physics, t: Tensor, x: Tensor, u: Tensor | None = None, seed: int = 0) -> None:
+    """Raise unless the function is finite, well shaped and row-wise on the rows `t` (B,), `x` (B, order*S, *grid).
+
+    Parameters are drawn from the prior, so that a function which fails in a corner of its prior is found now.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    eps = torch.randn((len(t), len(physics.free)), generator=generator, dtype=x.dtype).to(x.device)
+    theta = physics.push(eps)
+    try:
+        value = physics.evaluate(t, x, theta, u)
+    except GreymatchError:
+        raise
+    except Exception as error:
+        raise GreymatchError(
+            f"physics function {physics.name!r} failed on a batch of {len(t)} rows of the data with "
+            f"{type(error).__name__}: {error}. It must work on tensors; use torch functions, not math or numpy."
+        ) from error
+    _check_finite(physics, value, t, x, theta)
+    _check_rowwise(physics, value, t, x, theta, u)
+
+
+def _check_finite(physics: Physics, value: Tensor, t: Tensor, x: Tensor, theta: Tensor) -> None:
+    bad = ~value.isfinite().reshape(*value.shape[:2], -1).all(-1)
+    if not bad.any():
+        return
+    row, state = (int(i) for i in bad.nonzero()[0])
+    at = _readable(physics.phase, x[row].reshape(len(physics.phase), -1).mean(1))
+    params = _readable(tuple(physics.params), theta[row])
+    raise GreymatchError(
+        f"physics function {physics.name!r} must be finite over its prior; state {physics.states[state]!r} is not "
+        f"at t={float(t[row]):.6g}, x={at}, p={params} ({int(bad.any(1).sum())} of {len(t)} rows). "
+        "Narrow the prior or guard the expression."
+    )
+
+
+def _readable(names: tuple[str, ...], values: Tensor) -> dict[str, float]:
+    return {name: float(f"{float(value):.6g}") for name, value in zip(names, values, strict=True)}
+
+
+def _check_rowwise(
+    physics: Physics, value: Tensor, t: Tensor, x: Tensor, theta: Tensor, u: Tensor | None
+) -> None:
+    one = physics.evaluate(t[:1], x[:1], theta[:1], None if u is None else u[:1])
+    if not torch.allclose(one[0], value[0], rtol=1e-3, atol=1e-6 * float(value.abs().max() + 1)):
+        raise GreymatchError(
+            f"physics function {physics.name!r} must treat rows of a batch independently; the first row alone "
+            "gives another value than the first row of a batch. Avoid sums and means over the batch."
+        )

@@ -1,0 +1,157 @@
+"""Everything a run can be told, frozen and checked; an unknown key is an error."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from greymatch.errors import GreymatchError, did_you_mean
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EncoderSettings(Section):
+    """q(z | window) and q(theta | window, z)."""
+
+    kind: Literal["mlp", "gru", "conv"] = "mlp"
+    width: int = Field(128, ge=1, description="units of each hidden layer")
+    depth: int = Field(2, ge=1, description="hidden layers of the trunk")
+    latents: int = Field(2, ge=0, description="dimension of z, what varies between trajectories beside theta")
+    stencil: int = Field(7, ge=2, description="points of the finite differences that give velocities")
+
+
+class ResidualSettings(Section):
+    """The missing part r(x | z)."""
+
+    kind: Literal["mlp", "conv"] = "mlp"
+    width: int = Field(64, ge=1, description="units (or channels) of each hidden layer")
+    depth: int = Field(2, ge=1, description="hidden layers of the shared trunk")
+    kernel: int = Field(1, ge=1, description="size of the convolutions (conv only); 1 is pointwise")
+    padding: Literal["circular", "replicate", "zeros"] = Field(
+        "circular", description="beyond the grid (conv only)"
+    )
+    composition: Literal["additive", "informed", "multiplicative"] = "additive"
+    sees_theta: bool = Field(False, description="give theta to the residual; it may then undo the physics")
+    sees_time: bool = Field(False, description="give t to the residual: a field that is not autonomous")
+    kinematics: Literal["exact", "learned"] = Field(
+        "exact", description="order 2: whether dx/dt = v is certain"
+    )
+
+
+class MatchingSettings(Section):
+    """What is matched, and how errors are weighed."""
+
+    interpolant: str = Field("quintic", description="linear, lagrange-N, cubic, quintic or bridge-SIGMA")
+    points: int = Field(8, ge=1, description="matching points drawn for each window")
+    horizon: float | None = Field(
+        None, gt=0, description="how far beyond the window to match; None: to the end"
+    )
+    alpha: float = Field(1.0, gt=0, description="order 2: weight of the acceleration term")
+    penalty: float = Field(0.1, ge=0, description="weight of the absolute size of the residual")
+    evidence: float | None = Field(
+        None, gt=0, description="independent velocities that the future counts for; None: the window's points"
+    )
+    noise_floor: float = Field(
+        1e-4, gt=0, description="least velocity noise, relative to the data's velocities"
+    )
+    amplitude_floor: float = Field(
+        0.2, gt=0, description="least window amplitude, relative to the data's spread"
+    )
+
+
+class TrainingSettings(Section):
+    """Budget, optimiser and machine."""
+
+    steps: int | None = Field(None, ge=1, description="budget in optimiser steps")
+    minutes: float | None = Field(None, gt=0, description="budget in wall-clock minutes (default 4)")
+    batch: int = Field(256, ge=1, description="windows a step")
+    rate: float = Field(2e-3, gt=0, description="peak learning rate")
+    warmup: float = Field(0.02, ge=0, lt=1, description="part of the budget over which the rate rises")
+    decay: float = Field(1e-4, ge=0, description="weight decay")
+    clip: float = Field(
+        5.0, gt=0, description="gradients larger than this multiple of their usual norm are cut"
+    )
+    ema: float = Field(0.999, ge=0, lt=1, description="decay of the averaged weights that are kept; 0: none")
+    validations: int = Field(20, ge=1, description="how many times the forecast is validated in the run")
+    patience: int | None = Field(None, ge=1, description="stop after so many validations without gain")
+    checkpoint_seconds: float = Field(30.0, ge=0, description="longest time between two checkpoints")
+    device: str = Field("auto", description="auto, cpu, cuda, mps")
+    precision: Literal["32-true", "bf16-mixed", "16-mixed", "64-true"] = "32-true"
+    seed: int = 0
+
+
+class Settings(Section):
+    """All settings of a fit.
+
+    ```python
+    settings = Settings().updated({"residual.width": 32, "training.minutes": 2})
+    ```
+    """
+
+    method: str = "vgb-dm"
+    window: int = Field(
+        26, ge=2, description="points the encoder sees, the last of which starts the forecast"
+    )
+    encoder: EncoderSettings = EncoderSettings()
+    residual: ResidualSettings = ResidualSettings()
+    matching: MatchingSettings = MatchingSettings()
+    training: TrainingSettings = TrainingSettings()
+
+    def updated(self, changes: dict[str, Any]) -> Self:
+        """A copy with dotted keys or nested sections changed and checked."""
+        tree = self.model_dump()
+        for key, value in _flat(changes).items():
+            _put(tree, key, value)
+        return type(self).checked(tree)
+
+    @classmethod
+    def checked(cls, tree: dict[str, Any]) -> Self:
+        try:
+            return cls.model_validate(tree)
+        except ValidationError as error:
+            raise GreymatchError(_readable(error)) from None
+
+
+def known_keys(section: type[BaseModel] = Settings, prefix: str = "") -> dict[str, str]:
+    """Every dotted key with its description."""
+    keys: dict[str, str] = {}
+    for name, info in section.model_fields.items():
+        inner = info.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            keys |= known_keys(inner, f"{prefix}{name}.")
+        else:
+            keys[prefix + name] = info.description or ""
+    return keys
+
+
+def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat
+
+
+def _put(tree: dict[str, Any], key: str, value: Any) -> None:
+    known = known_keys()
+    if key not in known:
+        ending = [name for name in known if name.split(".")[-1] == key.split(".")[-1]]
+        hint = f" Did you mean {ending[0]!r}?" if ending else did_you_mean(key, known)
+        raise GreymatchError(f"unknown setting {key!r}.{hint} `greymatch settings` lists them all.")
+    *sections, last = key.split(".")
+    for section in sections:
+        tree = tree[section]
+    tree[last] = value
+
+
+def _readable(error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors():
+        key = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"unknown setting {key!r}.{did_you_mean(key, known_keys())}")
+        else:
+            lines.append(f"setting {key!r}: {problem['msg']}; got {problem['input']!r}.")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Solving: forecasts with per-member status, and accurate simulation of known equations."""

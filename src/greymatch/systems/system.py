@@ -1,0 +1,71 @@
+"""A benchmark system: true equations, known part, protocol and preset, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.errors import GreymatchError, did_you_mean
+from greymatch.physics.physics import Physics
+from greymatch.settings import Settings
+from greymatch.simulation.simulate import simulate
+
+
+@dataclass(frozen=True)
+class Split:
+    """How many trajectories, on which times (T,), drawn with which seed."""
+
+    trajectories: int
+    times: np.ndarray = field(repr=False)
+    seed: int
+
+
+@dataclass(frozen=True)
+class System:
+    """A system whose truth is known, to learn and be judged on.
+
+    ```python
+    train = system.data("train")
+    model = fit(system.physics, train, settings=system.preset)
+    history = test.first(system.given)          # the rest is scored
+    ```
+    """
+
+    name: str
+    title: str
+    physics: Physics
+    truth: Physics
+    start: Callable[[np.random.Generator, int], np.ndarray]
+    splits: dict[str, Split]
+    given: int
+    preset: Settings
+    paper_mse: dict[str, float]
+
+    def data(self, split: str, seed: int | None = None, trajectories: int | None = None) -> Trajectories:
+        """Simulated trajectories of a split, with the true parameters in `.truth`; the same for the same seed."""
+        if split not in self.splits:
+            raise GreymatchError(
+                f"`split` must be one of {list(self.splits)}; got {split!r}.{did_you_mean(split, self.splits)}"
+            )
+        plan = self.splits[split]
+        count = plan.trajectories if trajectories is None else trajectories
+        if count < 1:
+            raise GreymatchError(f"`trajectories` must be at least 1; got {count}.")
+        rng = np.random.default_rng(plan.seed if seed is None else seed)
+        eps = torch.as_tensor(rng.standard_normal((count, len(self.truth.free))))
+        start = torch.as_tensor(self.start(rng, count))
+        theta = self.truth.push(eps)
+        phase = simulate(self.truth, start, torch.as_tensor(plan.times), theta)
+        values = phase[:, :, : len(self.truth.states)]
+        return Trajectories(
+            states=self.truth.states,
+            times=torch.as_tensor(plan.times).repeat(count, 1),
+            values=values,
+            mask=torch.ones_like(values, dtype=torch.bool),
+            labels=np.arange(count),
+            truth={name: theta[:, i].numpy() for i, name in enumerate(self.truth.params)},
+        )

@@ -1,0 +1,1 @@
+"""fit: sampling, optimisation, validation, checkpoints, progress and tracking."""

@@ -1,0 +1,221 @@
+"""`fit`: from physics and trajectories to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from greymatch.data.scaling import Scales
+from greymatch.data.trajectories import Trajectories
+from greymatch.data.windows import Windows
+from greymatch.errors import GreymatchError
+from greymatch.matching.observed import interpolated
+from greymatch.matching.path import AnyPath
+from greymatch.methods import method_named
+from greymatch.models.greybox import GreyBox
+from greymatch.models.network import Network
+from greymatch.physics.check import check_physics
+from greymatch.physics.physics import Physics
+from greymatch.settings import Settings
+from greymatch.training.loop import LAST, Loop
+from greymatch.training.progress import Meter, meter
+from greymatch.training.run import Lock, check_plan, fingerprint, run_folder
+from greymatch.training.sampler import Sampler
+from greymatch.training.tracker import JsonlTracker, Tracker
+from greymatch.training.validation import Validator
+
+DEFAULT_MINUTES = 3.0
+HELD_OUT = 0.1
+CHECKED_ROWS = 256
+
+
+def fit(
+    physics: Physics,
+    data: Trajectories,
+    validation: Trajectories | None = None,
+    *,
+    minutes: float | None = None,
+    steps: int | None = None,
+    seed: int | None = None,
+    method: str | None = None,
+    settings: Settings | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    trackers: Sequence[Tracker] = (),
+    progress: Meter | None = None,
+    quiet: bool = False,
+) -> GreyBox:
+    """Learn what `physics` misses, and infer its parameters, from trajectories.
+
+    ```python
+    model = fit(physics, train, minutes=3, seed=0)
+    model = fit(physics, train, steps=5000, folder="runs/a")       # stopped? the same call with resume=True
+    ```
+
+    Without `validation`, a tenth of the trajectories is held out. The budget is `steps`, `minutes`, or both
+    (whichever ends first). The weights that forecast the validation trajectories best are kept. `folder` holds
+    checkpoints and metrics (a temporary one by default).
+    """
+    settings = _settings(settings, data, minutes, steps, seed, method)
+    _check_data(physics, data, "data")
+    train, held_out = (
+        (data, validation) if validation is not None else data.split(HELD_OUT, settings.training.seed)
+    )
+    _check_data(physics, held_out, "validation")
+    shown = progress or meter(quiet)
+    try:
+        return _fit(physics, train, held_out, settings, run_folder(folder), resume, list(trackers), shown)
+    finally:
+        shown.close()
+
+
+def _fit(
+    physics: Physics,
+    train: Trajectories,
+    held_out: Trajectories,
+    settings: Settings,
+    folder: Path,
+    resume: bool,
+    trackers: list[Tracker],
+    shown: Meter,
+) -> GreyBox:
+    known = method_named(settings.method).known(physics)
+    path = interpolated(train, settings, known.order)
+    _check_function(known, train, path)
+    plan = {"settings": settings.model_dump(), "physics": physics.describe()}
+    plan |= {"data": fingerprint(train), "validation": fingerprint(held_out)}
+    with Lock(folder):
+        check_plan(folder, plan, resume)
+        loop = _loop(physics, train, held_out, settings, path, folder, trackers, shown)
+        if resume:
+            loop.resume()
+        trackers.append(JsonlTracker(folder / "metrics.jsonl", loop.state.step if resume else None))
+        try:
+            loop.run()
+        except KeyboardInterrupt:
+            shown.close()
+            shown.say(
+                f"stopped at step {loop.state.step}; nothing is lost. Resume with folder={str(folder)!r}, resume=True"
+            )
+            raise
+        finally:
+            for tracker in trackers:
+                tracker.close()
+        loop.load_best()
+        model = GreyBox(physics, loop.network.cpu().eval(), _record(loop, train, held_out, plan))
+        model.save(folder / "model.safetensors")
+        return model
+
+
+def _loop(
+    physics: Physics,
+    train: Trajectories,
+    held_out: Trajectories,
+    settings: Settings,
+    path: AnyPath,
+    folder: Path,
+    trackers: list[Tracker],
+    shown: Meter,
+) -> Loop:
+    from lightning_fabric import Fabric
+
+    accelerator = settings.training.device if settings.training.device != "cuda" else "gpu"
+    fabric = Fabric(accelerator=accelerator, devices=1, precision=settings.training.precision)
+    scales = Scales.of(train, path)
+    windows = Windows.of(train, settings.window)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.training.seed)
+        network = Network.fitting(physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
+    network = network.to(fabric.device)
+    sampler = Sampler.of(network, train.to(fabric.device), path)
+    validator = Validator.of(held_out.to(fabric.device), settings.window)
+    return Loop(network, sampler, validator, settings.training, folder, shown, trackers, fabric)
+
+
+def _settings(
+    settings: Settings | None,
+    data: Trajectories,
+    minutes: float | None,
+    steps: int | None,
+    seed: int | None,
+    method: str | None,
+) -> Settings:
+    """The settings given, or ones that suit the data, with the arguments of `fit` put in."""
+    chosen = settings or suited(data)
+    changes: dict[str, Any] = {}
+    if minutes is not None or steps is not None:
+        changes |= {"training.minutes": minutes, "training.steps": steps}
+    elif chosen.training.minutes is None and chosen.training.steps is None:
+        changes["training.minutes"] = DEFAULT_MINUTES
+    changes |= {"training.seed": seed} if seed is not None else {}
+    changes |= {"method": method} if method is not None else {}
+    chosen = chosen.updated(changes)
+    method_named(chosen.method)
+    return chosen
+
+
+def suited(data: Trajectories) -> Settings:
+    """Settings for data of this shape: the window is an eighth of a trajectory, at least 8 points or half of it."""
+    points = int(data.lengths.median())
+    window = min(max(8, points // 8 + 1), max(2, points // 2))
+    fields = (
+        {"encoder.kind": "conv", "encoder.width": 32, "residual.kind": "conv", "training.batch": 32}
+        if data.grid
+        else {}
+    )
+    return Settings(window=window).updated(fields)
+
+
+def _check_data(physics: Physics, data: Trajectories, argument: str) -> None:
+    if not isinstance(data, Trajectories):
+        raise GreymatchError(
+            f"`{argument}` must be Trajectories; got {type(data).__name__}. Use read(...) to make them."
+        )
+    if data.states != physics.states:
+        raise GreymatchError(
+            f"`{argument}` must hold the physics' states {list(physics.states)} in that order; got {list(data.states)}. "
+            f"Read them with states={list(physics.states)}."
+        )
+    if len(data.grid) != len(physics.grid):
+        raise GreymatchError(
+            f"physics has grid axes {list(physics.grid)}; `{argument}` has {list(data.grid)}."
+        )
+    names = data.inputs.names if data.inputs else ()
+    if tuple(names) != physics.inputs:
+        raise GreymatchError(
+            f"physics declares inputs {list(physics.inputs)}; `{argument}` carries {list(names)}. Read with inputs=[...]."
+        )
+
+
+def _check_function(physics: Physics, data: Trajectories, path: AnyPath) -> None:
+    """Run the user's function on some real rows before anything expensive."""
+    rows = torch.arange(len(data))[:CHECKED_ROWS]
+    times = (
+        data.times[rows, :1]
+        if data.times.shape[1] < 3
+        else data.times[rows, 1:2].minimum(data.times[rows, :1] + data.step)
+    )
+    matched = path.at(rows, times)
+    moving = [matched.position] + [matched.velocity] * (physics.order - 1)
+    inputs = data.inputs.at(rows, times)[:, 0].float() if data.inputs else None
+    check_physics(physics, matched.time[:, 0].float(), torch.cat(moving, 2)[:, 0].float(), inputs)
+
+
+def _record(loop: Loop, train: Trajectories, held_out: Trajectories, plan: dict[str, Any]) -> dict[str, Any]:
+    state = loop.state
+    return {
+        "steps": state.step,
+        "seconds": round(state.elapsed, 3),
+        "best_step": state.best_step,
+        "validation_error": state.best,
+        "trajectories": {"train": len(train), "validation": len(held_out)},
+        "data": plan["data"],
+        "parameters": sum(p.numel() for p in loop.network.parameters()),
+        "noise": [float(value) ** 0.5 for value in state.noise.value],
+    }
+
+
+__all__ = ["LAST", "fit", "suited"]

@@ -1,0 +1,240 @@
+"""The training loop: one step, validation, checkpoints; stoppable and resumable at every step."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from greymatch.errors import GreymatchError
+from greymatch.files import read_tensors, write_tensors
+from greymatch.matching.objective import Loss, Objective, Sample
+from greymatch.models.network import Network
+from greymatch.settings import TrainingSettings
+from greymatch.training.interrupt import Interrupt
+from greymatch.training.noise import RunningMean
+from greymatch.training.progress import Meter, Moment
+from greymatch.training.sampler import Sampler
+from greymatch.training.state import RunState, load_state, save_state
+from greymatch.training.tracker import Tracker
+from greymatch.training.validation import Validator
+
+SHOW_SECONDS = 0.5
+LAST, BEST = "last.safetensors", "best.safetensors"
+
+
+class NonFinite(GreymatchError):
+    """Training met a loss that is not a number; the last good state is kept."""
+
+
+@dataclass
+class Loop:
+    """Runs until the budget is used, patience ends or the user interrupts; `finish` gives the best weights."""
+
+    network: Network
+    sampler: Sampler
+    validator: Validator
+    settings: TrainingSettings
+    folder: Path
+    meter: Meter
+    trackers: list[Tracker]
+    fabric: Any
+    state: RunState = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._objective = Objective(self.network)
+        device = next(self.network.parameters()).device
+        fused = device.type in ("cpu", "cuda")
+        optimizer = torch.optim.AdamW(
+            self.network.parameters(), lr=self.settings.rate, weight_decay=self.settings.decay, fused=fused
+        )
+        self.objective, self.optimizer = self.fabric.setup(self._objective, optimizer)
+        self.generator = torch.Generator(device).manual_seed(self.settings.seed)
+        self.state = RunState(
+            noise=RunningMean.starting(torch.ones(self._objective.channels, device=device), 0.98),
+            gradient=RunningMean.starting(torch.ones((), device=device), 0.99),
+            averaged={name: value.clone() for name, value in self.network.state_dict().items()},
+        )
+        self._shown = self._saved = time.monotonic()
+        self._rate = (time.monotonic(), 0)
+
+    @property
+    def fraction(self) -> float:
+        """How much of the budget is used, by steps or by wall clock, whichever is further."""
+        by_steps = self.state.step / self.settings.steps if self.settings.steps else 0.0
+        by_clock = self.state.elapsed / (60 * self.settings.minutes) if self.settings.minutes else 0.0
+        return min(1.0, max(by_steps, by_clock))
+
+    def resume(self) -> None:
+        load_state(self.folder / LAST, self.state, self.network, self.optimizer, self.generator)
+
+    def run(self) -> None:
+        """Train to the end of the budget; on Ctrl-C keep the state and raise."""
+        with Interrupt() as interrupt:
+            while not self.state.finished:
+                self._advance()
+                if interrupt.asked:
+                    self.checkpoint()
+                    raise KeyboardInterrupt
+        self.checkpoint()
+
+    def _advance(self) -> None:
+        began = time.monotonic()
+        loss = self._step()
+        self.state.elapsed += time.monotonic() - began
+        validated = self._validate_if_due()
+        self.state.finished = self.fraction >= 1 or self._out_of_patience()
+        self._report(loss, validated)
+        if time.monotonic() - self._saved > self.settings.checkpoint_seconds:
+            self.checkpoint()
+
+    def _step(self) -> Loss:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.settings.rate * schedule(self.fraction, self.settings.warmup)
+        sample = self.sampler.draw(self.settings.batch, self.generator)
+        floor = self.network.settings.matching.noise_floor**2
+        loss = self.objective(sample, self.state.noise.value.clamp_min(floor), self.generator)
+        if not bool(torch.isfinite(loss.total)):
+            self._stop_for_nonfinite(sample, loss)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.fabric.backward(loss.total)
+        self._clip()
+        self.optimizer.step()
+        self.state.noise = self.state.noise.updated(loss.errors)
+        self.state.step += 1
+        self._average()
+        return loss
+
+    def _clip(self) -> None:
+        """Cut a gradient that is far larger than usual; what is usual is learned as the run goes."""
+        limit = self.settings.clip * self.state.gradient.value if self.state.step else torch.tensor(torch.inf)
+        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), max_norm=float(limit))
+        self.state.gradient = self.state.gradient.updated(torch.minimum(norm, limit.to(norm.device)).detach())
+
+    def _average(self) -> None:
+        """EMA of the weights; its memory grows with the run so that the first steps are forgotten."""
+        keep = min(self.settings.ema, self.state.step / (self.state.step + 9))
+        current = self.network.state_dict()
+        names = [name for name, value in current.items() if value.is_floating_point()]
+        torch._foreach_lerp_(
+            [self.state.averaged[name] for name in names], [current[name] for name in names], 1 - keep
+        )
+
+    def _validate_if_due(self) -> bool:
+        due = int(self.fraction * self.settings.validations)
+        if due <= self.state.validations:
+            return False
+        self.state.validations = due
+        with self.averaged_weights():
+            found = self.validator.error(self.network)
+            if found.scaled < self.state.best:
+                self.state.best, self.state.best_step, self.state.waited = found.scaled, self.state.step, 0
+                tensors = {name: value.clone() for name, value in self.network.state_dict().items()}
+                write_tensors(self.folder / BEST, tensors, {"kind": "weights", "step": self.state.step})
+            else:
+                self.state.waited += 1
+        self.state.validation = found.mse
+        return True
+
+    def _out_of_patience(self) -> bool:
+        return self.settings.patience is not None and self.state.waited >= self.settings.patience
+
+    def averaged_weights(self) -> Swapped:
+        """A context in which the network holds the averaged weights."""
+        return Swapped(self.network, self.state.averaged)
+
+    def load_best(self) -> None:
+        """Leave the network with the weights that forecast best on validation data."""
+        tensors, _ = read_tensors(self.folder / BEST)
+        self.network.load_state_dict(tensors)
+
+    def checkpoint(self) -> None:
+        save_state(self.folder / LAST, self.state, self.network, self.optimizer, self.generator)
+        self._saved = time.monotonic()
+
+    def _report(self, loss: Loss, validated: bool) -> None:
+        now = time.monotonic()
+        if not validated and now - self._shown < SHOW_SECONDS:
+            return
+        self._shown = now
+        then, step = self._rate
+        rate = (self.state.step - step) / max(now - then, 1e-9)
+        if now - then > 5:
+            self._rate = (now, self.state.step)
+        terms = {name: value for name, value in loss.terms().items() if name != "errors"}
+        state = self.state
+        moment = Moment(state.step, self.fraction, state.elapsed, rate, terms, state.validation, validated)
+        self.meter.show(moment)
+        noise = {f"noise_{i}": float(value) ** 0.5 for i, value in enumerate(state.noise.value)}
+        metrics = {**terms, **noise, "elapsed": state.elapsed, "rate": self.optimizer.param_groups[0]["lr"]}
+        if validated and state.validation is not None:
+            metrics["forecast_mse"] = state.validation
+        for tracker in self.trackers:
+            tracker.log(state.step, metrics)
+
+    def _stop_for_nonfinite(self, sample: Sample, loss: Loss) -> None:
+        """Name the cause and keep the state from before this step."""
+        self.checkpoint()
+        raise NonFinite(
+            f"the loss is not finite at step {self.state.step + 1}: {_cause(self.network, sample, loss)}. "
+            f"The state before this step is kept in {str(self.folder)!r}. Check the physics over its whole prior, "
+            "or lower training.rate."
+        )
+
+
+class Swapped:
+    """Holds other weights in a module for a while, then puts its own back."""
+
+    def __init__(self, module: torch.nn.Module, weights: dict[str, Tensor]) -> None:
+        self._module, self._weights = module, weights
+
+    def __enter__(self) -> None:
+        self._own = {name: value.clone() for name, value in self._module.state_dict().items()}
+        self._module.load_state_dict(self._weights)
+
+    def __exit__(self, *error: object) -> None:
+        self._module.load_state_dict(self._own)
+
+
+def schedule(fraction: float, warmup: float) -> float:
+    """Linear rise over `warmup` of the budget, then half a cosine down to zero at its very end."""
+    if fraction < warmup:
+        return max(fraction / warmup, 1e-3)
+    return 0.5 * (1 + math.cos(math.pi * (fraction - warmup) / (1 - warmup)))
+
+
+def _cause(network: Network, sample: Sample, loss: Loss) -> str:
+    """Which part of the batch first went wrong, in the user's words."""
+    features = {
+        "features of the window": sample.features.sequence,
+        "regression on the window": sample.features.summary,
+    }
+    for name, value in features.items():
+        bad = ~value.isfinite().flatten(1).all(1)
+        if bool(bad.any()):
+            return f"the {name} of trajectory number {int(sample.rows[bad][0])} are not finite"
+    weights = [name for name, value in network.named_parameters() if not bool(value.isfinite().all())]
+    if weights:
+        return f"the weights {weights[0]!r} are not finite"
+    with torch.no_grad():
+        encoded = network.encode(sample.features, None, sample=False)
+        moving = [sample.matched.position] + [sample.matched.velocity] * (network.physics.order - 1)
+        points = sample.matched.time.shape[1]
+        parts = network.dynamics.parts(
+            sample.matched.time, torch.cat(moving, 2), encoded.latents.over(points), sample.inputs
+        )
+    for name, value in (("known physics", parts.physics), ("learned residual", parts.residual)):
+        bad = ~value.isfinite()
+        if bool(bad.any()):
+            row, point, state = (int(i) for i in bad.nonzero()[0][:3])
+            return (
+                f"the {name} of {network.physics.states[state]!r} is not finite at t = "
+                f"{float(sample.matched.time[row, point]):.6g} of trajectory number {int(sample.rows[row])}"
+            )
+    wrong = [name for name, value in loss.terms().items() if not math.isfinite(value)]
+    return f"the terms {wrong} are not finite for a draw from the posterior"

@@ -1,0 +1,90 @@
+"""The whole state of a run, to and from one file, so that a resumed run is the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from greymatch.errors import GreymatchError
+from greymatch.files import read_tensors, write_tensors
+from greymatch.training.noise import RunningMean
+
+KIND = "run"
+
+
+@dataclass
+class RunState:
+    """What a step reads and writes besides the weights. `averaged` are the EMA weights that are kept and judged."""
+
+    noise: RunningMean
+    gradient: RunningMean
+    averaged: dict[str, Tensor]
+    step: int = 0
+    elapsed: float = 0.0
+    validations: int = 0
+    validation: float | None = None
+    best: float = float("inf")
+    best_step: int = 0
+    waited: int = 0
+    finished: bool = False
+
+    def numbers(self) -> dict[str, Any]:
+        names = ("step", "elapsed", "validations", "validation", "best", "best_step", "waited", "finished")
+        return {name: getattr(self, name) for name in names}
+
+
+def save_state(
+    path: Path,
+    state: RunState,
+    weights: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+) -> None:
+    tensors = {f"weights.{name}": value for name, value in weights.state_dict().items()}
+    tensors |= {f"averaged.{name}": value for name, value in state.averaged.items()}
+    for index, slots in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{slot}": torch.as_tensor(value) for slot, value in slots.items()}
+    for name, mean in (("noise", state.noise), ("gradient", state.gradient)):
+        tensors |= {f"{name}.value": mean.value, f"{name}.count": mean.count}
+    tensors["generator"] = generator.get_state()
+    write_tensors(path, tensors, {"kind": KIND, **state.numbers()})
+
+
+def load_state(
+    path: Path,
+    state: RunState,
+    weights: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+) -> None:
+    """Put everything back as it was; `state` is changed in place."""
+    tensors, header = read_tensors(path)
+    if header.pop("kind", None) != KIND:
+        raise GreymatchError(f"{str(path)!r} is not the state of a run; give the folder of the run.")
+    like = next(weights.parameters())
+    part = (
+        lambda prefix: {
+            name[len(prefix) :]: value.to(like.device)
+            for name, value in tensors.items()
+            if name.startswith(prefix)
+        }
+    )
+    weights.load_state_dict(part("weights."))
+    state.averaged = part("averaged.")
+    slots: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        if name.startswith("optimizer."):
+            _, index, slot = name.split(".", 2)
+            slots.setdefault(int(index), {})[slot] = value
+    optimizer.load_state_dict({"state": slots, "param_groups": optimizer.state_dict()["param_groups"]})
+    for name in ("noise", "gradient"):
+        old: RunningMean = getattr(state, name)
+        found = part(f"{name}.")
+        setattr(state, name, RunningMean(found["value"], found["count"], old.decay))
+    generator.set_state(tensors["generator"].cpu())
+    for name, value in header.items():
+        setattr(state, name, value)

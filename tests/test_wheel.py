@@ -1,0 +1,108 @@
+"""The wheel, not the source tree, is what users get: build it, install it alone, use it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.xdist_group("wheel")  # one build serves all
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An environment with greymatch from the wheel, and the dependencies of the one running the tests."""
+
+    root: Path
+
+    @property
+    def scripts(self) -> Path:
+        return self._path("scripts")
+
+    @property
+    def packages(self) -> Path:
+        return self._path("purelib")
+
+    def _path(self, name: str) -> Path:
+        base = str(self.root)
+        return Path(sysconfig.get_path(name, "venv", {"base": base, "platbase": base}))
+
+    def run(self, *command: str) -> str:
+        return run(str(self.scripts / command[0]), *command[1:], cwd=self.root)
+
+
+def run(*command: str, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, env=clean_environ(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def clean_environ() -> Mapping[str, str]:
+    """The process environment less what could let another greymatch in, or pip read the user's settings."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH" and not k.startswith("PIP_")}
+
+
+def lend_dependencies(environment: Environment) -> None:
+    """Make this environment's packages importable there.
+
+    A directory named in a .pth file joins the path, but .pth files inside that directory are not
+    processed: so the editable install of greymatch, itself a .pth file, stays out.
+    """
+    lent = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+    (environment.packages / "lent.pth").write_text("\n".join(lent) + "\n")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), cwd=ROOT)
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    made = Environment(tmp_path_factory.mktemp("environment"))
+    venv.create(made.root, symlinks=os.name != "nt")
+    pip = (sys.executable, "-m", "pip", "--python", str(made.scripts / "python"))
+    run(*pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel), cwd=made.root)
+    lend_dependencies(made)
+    return made
+
+
+def test_wheel_holds_the_whole_package_and_nothing_else(wheel: Path) -> None:
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    source = ROOT / "src"
+    tree = {p.relative_to(source).as_posix() for p in source.rglob("*") if is_packaged(p)}
+    assert "greymatch/py.typed" in names
+    assert names == tree
+
+
+def is_packaged(path: Path) -> bool:
+    return path.is_file() and "__pycache__" not in path.parts
+
+
+def test_wheel_carries_the_licence(wheel: Path) -> None:
+    (name,) = [n for n in zipfile.ZipFile(wheel).namelist() if n.endswith("/LICENSE")]
+    assert zipfile.ZipFile(wheel).read(name) == (ROOT / "LICENSE").read_bytes()
+
+
+def test_installed_package_imports_and_knows_its_version(environment: Environment) -> None:
+    code = "import greymatch; print(greymatch.__file__); print(greymatch.__version__)"
+    file, version = environment.run("python", "-W", "error", "-c", code).splitlines()
+    assert Path(file).is_relative_to(environment.packages)
+    assert version == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_installed_command_shows_its_help(environment: Environment) -> None:
+    assert "Usage" in environment.run("greymatch", "--help")
