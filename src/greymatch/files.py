@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
         header = json.loads(metadata[HEADER])
-    except (SafetensorError, KeyError, json.JSONDecodeError, OSError, RecursionError) as error:
+    except (SafetensorError, KeyError, ValueError, OSError, RecursionError) as error:
         raise GreymatchError(
             f"{str(path)!r} is not a whole greymatch file ({type(error).__name__}: {error}). "
             "It may be cut short or of another kind; save the model again."
@@ -45,16 +46,17 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write atomically: a temporary file beside `path`, synced, then renamed over it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise GreymatchError(
             f"cannot write {str(path)!r}: {error.strerror or error}. The old file, if any, stands."
         ) from error

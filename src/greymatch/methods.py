@@ -38,9 +38,7 @@ METHODS = {
 
 def method_named(name: str) -> Method:
     if name not in METHODS:
-        raise GreymatchError(
-            f"`method` must be one of {list(METHODS)}; got {name!r}.{did_you_mean(name, METHODS)}"
-        )
+        raise GreymatchError(f"`method` must be one of {list(METHODS)}; got {name!r}.{did_you_mean(name, METHODS)}")
     return METHODS[name]
 
 

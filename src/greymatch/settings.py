@@ -17,68 +17,57 @@ class EncoderSettings(Section):
     """q(z | window) and q(theta | window, z)."""
 
     kind: Literal["mlp", "gru", "conv"] = "mlp"
-    width: int = Field(128, ge=1, description="units of each hidden layer")
-    depth: int = Field(2, ge=1, description="hidden layers of the trunk")
-    latents: int = Field(2, ge=0, description="dimension of z, what varies between trajectories beside theta")
-    stencil: int = Field(7, ge=2, description="points of the finite differences that give velocities")
+    width: int = Field(default=128, ge=1, description="units of each hidden layer")
+    depth: int = Field(default=2, ge=1, description="hidden layers of the trunk")
+    latents: int = Field(default=2, ge=0, description="dimension of z, what varies between trajectories beside theta")
+    stencil: int = Field(default=7, ge=2, description="points of the finite differences that give velocities")
 
 
 class ResidualSettings(Section):
     """The missing part r(x | z)."""
 
     kind: Literal["mlp", "conv"] = "mlp"
-    width: int = Field(64, ge=1, description="units (or channels) of each hidden layer")
-    depth: int = Field(2, ge=1, description="hidden layers of the shared trunk")
-    kernel: int = Field(1, ge=1, description="size of the convolutions (conv only); 1 is pointwise")
-    padding: Literal["circular", "replicate", "zeros"] = Field(
-        "circular", description="beyond the grid (conv only)"
-    )
+    width: int = Field(default=64, ge=1, description="units (or channels) of each hidden layer")
+    depth: int = Field(default=2, ge=1, description="hidden layers of the shared trunk")
+    kernel: int = Field(default=1, ge=1, description="size of the convolutions (conv only); 1 is pointwise")
+    padding: Literal["circular", "replicate", "zeros"] = Field(default="circular", description="beyond the grid (conv only)")
     composition: Literal["additive", "informed", "multiplicative"] = "additive"
-    sees_theta: bool = Field(False, description="give theta to the residual; it may then undo the physics")
-    sees_time: bool = Field(False, description="give t to the residual: a field that is not autonomous")
-    kinematics: Literal["exact", "learned"] = Field(
-        "exact", description="order 2: whether dx/dt = v is certain"
-    )
+    sees_theta: bool = Field(default=False, description="give theta to the residual; it may then undo the physics")
+    sees_time: bool = Field(default=False, description="give t to the residual: a field that is not autonomous")
+    kinematics: Literal["exact", "learned"] = Field(default="exact", description="order 2: whether dx/dt = v is certain")
 
 
 class MatchingSettings(Section):
     """What is matched, and how errors are weighed."""
 
-    interpolant: str = Field("quintic", description="linear, lagrange-N, cubic, quintic or bridge-SIGMA")
-    points: int = Field(8, ge=1, description="matching points drawn for each window")
-    horizon: float | None = Field(
-        None, gt=0, description="how far beyond the window to match; None: to the end"
-    )
-    alpha: float = Field(1.0, gt=0, description="order 2: weight of the acceleration term")
-    penalty: float = Field(0.1, ge=0, description="weight of the absolute size of the residual")
+    interpolant: str = Field(default="quintic", description="linear, lagrange-N, cubic, quintic or bridge-SIGMA")
+    points: int = Field(default=8, ge=1, description="matching points drawn for each window")
+    horizon: float | None = Field(default=None, gt=0, description="how far beyond the window to match; None: to the end")
+    alpha: float = Field(default=1.0, gt=0, description="order 2: weight of the acceleration term")
+    size: float = Field(default=0.001, ge=0, description="weight of the residual's absolute size: the least one")
+    sensitivity: float = Field(default=0.5, ge=0, description="weight of what the residual depends on: the simplest one")
     evidence: float | None = Field(
-        None, gt=0, description="independent velocities that the future counts for; None: the window's points"
+        default=None, gt=0, description="independent velocities that the future counts for; None: the window's points"
     )
-    noise_floor: float = Field(
-        1e-4, gt=0, description="least velocity noise, relative to the data's velocities"
-    )
-    amplitude_floor: float = Field(
-        0.2, gt=0, description="least window amplitude, relative to the data's spread"
-    )
+    noise_floor: float = Field(default=1e-4, gt=0, description="least velocity noise, relative to the data's velocities")
+    amplitude_floor: float = Field(default=0.2, gt=0, description="least window amplitude, relative to the data's spread")
 
 
 class TrainingSettings(Section):
     """Budget, optimiser and machine."""
 
-    steps: int | None = Field(None, ge=1, description="budget in optimiser steps")
-    minutes: float | None = Field(None, gt=0, description="budget in wall-clock minutes (default 4)")
-    batch: int = Field(256, ge=1, description="windows a step")
-    rate: float = Field(2e-3, gt=0, description="peak learning rate")
-    warmup: float = Field(0.02, ge=0, lt=1, description="part of the budget over which the rate rises")
-    decay: float = Field(1e-4, ge=0, description="weight decay")
-    clip: float = Field(
-        5.0, gt=0, description="gradients larger than this multiple of their usual norm are cut"
-    )
-    ema: float = Field(0.999, ge=0, lt=1, description="decay of the averaged weights that are kept; 0: none")
-    validations: int = Field(20, ge=1, description="how many times the forecast is validated in the run")
-    patience: int | None = Field(None, ge=1, description="stop after so many validations without gain")
-    checkpoint_seconds: float = Field(30.0, ge=0, description="longest time between two checkpoints")
-    device: str = Field("auto", description="auto, cpu, cuda, mps")
+    steps: int | None = Field(default=None, ge=1, description="budget in optimiser steps")
+    minutes: float | None = Field(default=None, gt=0, description="budget in wall-clock minutes (default 3)")
+    batch: int = Field(default=256, ge=1, description="windows a step")
+    rate: float = Field(default=2e-3, gt=0, description="peak learning rate")
+    warmup: float = Field(default=0.02, ge=0, lt=1, description="part of the budget over which the rate rises")
+    decay: float = Field(default=1e-4, ge=0, description="weight decay")
+    clip: float = Field(default=5.0, gt=0, description="gradients larger than this multiple of their usual norm are cut")
+    ema: float = Field(default=0.999, ge=0, lt=1, description="decay of the averaged weights that are kept; 0: none")
+    validations: int = Field(default=20, ge=1, description="how many times the forecast is validated in the run")
+    patience: int | None = Field(default=None, ge=1, description="stop after so many validations without gain")
+    checkpoint_seconds: float = Field(default=30.0, ge=0, description="longest time between two checkpoints")
+    device: str = Field(default="auto", description="auto, cpu, cuda, mps")
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "64-true"] = "32-true"
     seed: int = 0
 
@@ -92,9 +81,7 @@ class Settings(Section):
     """
 
     method: str = "vgb-dm"
-    window: int = Field(
-        26, ge=2, description="points the encoder sees, the last of which starts the forecast"
-    )
+    window: int = Field(default=26, ge=2, description="points the encoder sees, the last of which starts the forecast")
     encoder: EncoderSettings = EncoderSettings()
     residual: ResidualSettings = ResidualSettings()
     matching: MatchingSettings = MatchingSettings()

@@ -79,9 +79,7 @@ def test_constant_columns_are_states_and_not_the_truth():
 
 
 def test_inputs_skip_missing_samples_and_may_outlast_the_states():
-    long = pd.DataFrame(
-        {"time": [0.0, 1.0, 2.0, 3.0], "x": [1.0, 2.0, None, None], "u": [0.0, None, 4.0, 6.0]}
-    )
+    long = pd.DataFrame({"time": [0.0, 1.0, 2.0, 3.0], "x": [1.0, 2.0, None, None], "u": [0.0, None, 4.0, 6.0]})
     data = read(long, inputs=["u"], input_kind="linear")
     assert (data.states, data.lengths.tolist()) == (("x",), [2])
     assert data.inputs is not None

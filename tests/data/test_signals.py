@@ -25,9 +25,7 @@ def test_a_straight_line_is_met_between_its_samples(kind):
 
 def test_rows_choose_the_trajectory():
     times = torch.tensor([[2.0], [2.0], [2.0]], dtype=torch.float64)
-    signals = Signals(
-        ("u",), TIMES, torch.stack([torch.zeros(4), torch.ones(4)])[..., None].double(), "linear"
-    )
+    signals = Signals(("u",), TIMES, torch.stack([torch.zeros(4), torch.ones(4)])[..., None].double(), "linear")
     assert signals.at(torch.tensor([1, 0, 1]), times).flatten().tolist() == [1.0, 0.0, 1.0]
 
 

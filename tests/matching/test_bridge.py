@@ -33,9 +33,7 @@ def field(path: BridgePath, time: float) -> tuple[float, float]:
     return float(slope), float(intercept)
 
 
-@pytest.mark.parametrize(
-    ("time", "mean", "variance"), [(0.25, 0.25, 3 / 16), (1.5, 0.5, 3 / 8), (2.0, 0.0, 1 / 2)]
-)
+@pytest.mark.parametrize(("time", "mean", "variance"), [(0.25, 0.25, 3 / 16), (1.5, 0.5, 3 / 8), (2.0, 0.0, 1 / 2)])
 def test_mean_is_linear_and_variance_that_of_a_brownian_bridge(time: float, mean: float, variance: float):
     position = draw(Bridge(SIGMA)(*observations()), time).position
     assert float(position.mean()) == pytest.approx(mean, abs=5 * SIGMA / DRAWS**0.5)

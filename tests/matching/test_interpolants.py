@@ -110,9 +110,7 @@ def test_splines_have_continuous_derivatives_up_to_their_degree(name: str, smoot
     assert path.degree == smooth
 
 
-@pytest.mark.parametrize(
-    ("points", "interval", "nodes"), [(3, 0, [0, 1, 2]), (3, 5, [4, 5, 6]), (4, 5, [4, 5, 6, 7])]
-)
+@pytest.mark.parametrize(("points", "interval", "nodes"), [(3, 0, [0, 1, 2]), (3, 5, [4, 5, 6]), (4, 5, [4, 5, 6, 7])])
 def test_lagrange_takes_the_nearest_points(points: int, interval: int, nodes: list[int]):
     times = torch.arange(10, dtype=torch.float64)
     values = torch.exp(torch.sin(times))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 
 import torch
@@ -24,7 +25,7 @@ def oscillator_error(substeps: int) -> float:
 
 def test_the_error_falls_with_the_fourth_power_of_the_step():
     errors = [oscillator_error(substeps) for substeps in (8, 16, 32)]
-    orders = [math.log2(coarse / fine) for coarse, fine in zip(errors[:-1], errors[1:], strict=True)]
+    orders = [math.log2(coarse / fine) for coarse, fine in itertools.pairwise(errors)]
     assert all(3.8 < order < 4.2 for order in orders)
 
 

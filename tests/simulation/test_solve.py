@@ -93,9 +93,7 @@ def test_a_field_that_is_not_finite_ends_the_member_where_it_stands(dtype, wall)
 
 
 def test_overflow_is_not_finite():
-    solution = solve(
-        lambda t, x: 300 * x, torch.ones(1, 1), zeros(1), torch.tensor([[0.1, 5.0]], dtype=DOUBLE)
-    )
+    solution = solve(lambda t, x: 300 * x, torch.ones(1, 1), zeros(1), torch.tensor([[0.1, 5.0]], dtype=DOUBLE))
     assert solution.status.tolist() == [Status.NOT_FINITE]
     assert solution.values[0, 0, 0] == pytest.approx(math.exp(30), rel=1e-2)
     assert bool(solution.values[0, 1].isnan())
@@ -187,7 +185,7 @@ def test_late_times_do_not_cost_precision_in_single_precision_states():
 
 
 def test_times_before_the_start_are_refused():
-    with pytest.raises(GreymatchError, match="member 1 starts at 1 and is asked at 0.5"):
+    with pytest.raises(GreymatchError, match=r"member 1 starts at 1 and is asked at 0\.5"):
         solve(square, torch.ones(2, 1), torch.ones(2), torch.tensor([[2.0], [0.5]], dtype=DOUBLE))
 
 

@@ -28,9 +28,7 @@ def clock(dataset: xr.Dataset, trajectory: str, time: str) -> Clock:
     array = dataset[time]
     axes = [str(dim) for dim in array.dims if dim != trajectory]
     if len(axes) != 1:
-        raise GreymatchError(
-            f"{time!r} must run along one axis besides {trajectory!r}; its axes are {array.dims}."
-        )
+        raise GreymatchError(f"{time!r} must run along one axis besides {trajectory!r}; its axes are {array.dims}.")
     check_clock_type(time, array.dtype)
     if trajectory not in array.dims:
         array = array.expand_dims({trajectory: dataset.sizes[trajectory]})
@@ -46,9 +44,7 @@ def check_clock_type(time: str, dtype: object) -> None:
         )
 
 
-def series(
-    dataset: xr.Dataset, name: str, trajectory: str, axis: str, grid: tuple[str, ...] = ()
-) -> np.ndarray:
+def series(dataset: xr.Dataset, name: str, trajectory: str, axis: str, grid: tuple[str, ...] = ()) -> np.ndarray:
     """The variable as numbers (trajectory, time, *grid)."""
     array = dataset[name]
     if array.dtype.kind not in "fiub":

@@ -44,6 +44,4 @@ def check_known(argument: str, names: Iterable[str], known: Iterable[object]) ->
     have = [str(name) for name in known]
     for name in names:
         if name not in have:
-            raise GreymatchError(
-                f"`{argument}` asks for {name!r}; the data have {have}.{did_you_mean(name, have)}"
-            )
+            raise GreymatchError(f"`{argument}` asks for {name!r}; the data have {have}.{did_you_mean(name, have)}")

@@ -10,6 +10,8 @@ from torch import Tensor
 from greymatch.data.trajectories import Trajectories
 from greymatch.matching.path import AnyPath
 
+STANDS_STILL = 1e-7
+
 
 @dataclass(frozen=True)
 class Scales:
@@ -32,14 +34,15 @@ class Scales:
         values = data.values.movedim(2, 0).flatten(1)
         center = torch.stack([v[m].mean() for v, m in zip(values, seen, strict=True)])
         spread = torch.stack([v[m].std(unbiased=False) for v, m in zip(values, seen, strict=True)])
+        spread = _at_least(spread.double(), torch.where(center == 0, 1.0, center.abs()).double())
         step = data.step
         velocity, acceleration = _derivative_scales(data, path)
-        floor = torch.finfo(torch.float32).tiny
+        velocity = _at_least(velocity, spread / step)
         return Scales(
             center=center.float(),
-            spread=torch.where(spread > floor, spread, center.abs() + 1.0).float(),
-            velocity=torch.where(velocity > floor, velocity, spread / step + floor).float(),
-            acceleration=torch.where(acceleration > floor, acceleration, velocity / step + floor).float(),
+            spread=spread.float(),
+            velocity=velocity.float(),
+            acceleration=_at_least(acceleration, velocity / step).float(),
             step=torch.tensor(step, dtype=torch.float32),
             **_input_scales(data),
         )
@@ -52,15 +55,18 @@ class Scales:
         """Centre and spread of the full state a solver carries (order*S,)."""
         if order == 1:
             return self.center, self.spread
-        return torch.cat([self.center, torch.zeros_like(self.velocity)]), torch.cat(
-            [self.spread, self.velocity]
-        )
+        return torch.cat([self.center, torch.zeros_like(self.velocity)]), torch.cat([self.spread, self.velocity])
 
     def tensors(self) -> dict[str, Tensor]:
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def to(self, device: torch.device | str) -> Scales:
         return Scales(**{name: value.to(device) for name, value in self.tensors().items()})
+
+
+def _at_least(scale: Tensor, natural: Tensor) -> Tensor:
+    """The scale, or the natural one where it is mere rounding: a state that stands still must not divide by zero."""
+    return torch.where(scale > STANDS_STILL * natural, scale, natural)
 
 
 def _derivative_scales(data: Trajectories, path: AnyPath) -> tuple[Tensor, Tensor]:

@@ -134,6 +134,13 @@ class Trajectories:
             raise GreymatchError(f"`points` must be at least 1; got {points}.")
         return self._points(min(points, self.times.shape[1]), self.times.isfinite())
 
+    def trimmed(self) -> Trajectories:
+        """Without the points after each trajectory's last observation."""
+        seen = self.mask.flatten(2).any(2).int()
+        kept = seen.flip(1).cummax(1).values.flip(1).bool()
+        kept[:, 0] = True
+        return self._points(int(kept.sum(1).max()), kept & self.times.isfinite())
+
     def _points(self, count: int, kept: Tensor) -> Trajectories:
         kept = kept[:, :count]
         shaped = kept.reshape(*kept.shape, *(1,) * (self.values.ndim - 2))

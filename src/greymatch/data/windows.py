@@ -29,10 +29,14 @@ class Window:
         """Time of the last point (B,)."""
         return self.times[:, -1]
 
+    def select(self, rows: Tensor) -> Window:
+        inputs = None if self.inputs is None else self.inputs[rows]
+        return Window(self.times[rows], self.values[rows], self.mask[rows], inputs)
+
 
 @dataclass(frozen=True)
 class Windows:
-    """Every window of `length` points that has a future, as (row, last index) pairs ready to be drawn."""
+    """Every usable window of `length` points, as (row, last index) pairs ready to be drawn."""
 
     data: Trajectories
     length: int
@@ -41,16 +45,15 @@ class Windows:
 
     @staticmethod
     def of(data: Trajectories, length: int) -> Windows:
-        lengths = data.lengths
-        if int(lengths.max()) <= length:
+        observed = observed_lengths(data)
+        pairs = usable(data, length).nonzero()
+        if not len(pairs):
             raise GreymatchError(
-                f"`window` must leave a future to match: it is {length} points, and the longest trajectory has "
-                f"{int(lengths.max())}. Set a smaller `window`."
+                f"`window` must show every state and leave a future to match: it is {length} points, and the longest "
+                f"trajectory has {int(observed.max())}. Set a smaller `window`, or drop states that are hardly observed."
             )
-        ends = torch.arange(data.times.shape[1], device=data.times.device)
-        usable = (ends >= length - 1) & (ends < lengths[:, None] - 1)
-        last = data.times.gather(1, lengths[:, None] - 1)[:, 0]
-        return Windows(data, length, usable.nonzero(), last)
+        last = data.times.gather(1, (observed[:, None] - 1).clamp_min(0))[:, 0]
+        return Windows(data, length, pairs, last)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -66,9 +69,7 @@ class Windows:
     def gather(self, chosen: Tensor) -> Window:
         return gather(self.data, *self.pairs[chosen].unbind(1), self.length)
 
-    def future(
-        self, chosen: Tensor, points: int, horizon: float | None, generator: torch.Generator
-    ) -> Tensor:
+    def future(self, chosen: Tensor, points: int, horizon: float | None, generator: torch.Generator) -> Tensor:
         """Matching times (B, M) between the end of each window and that of its trajectory, or the horizon.
 
         One in each of `points` parts of the future; the parts widen with lead time, since early errors are
@@ -83,8 +84,8 @@ class Windows:
 
 
 def last_window(history: Trajectories, length: int) -> Window:
-    """The window that a forecast from `history` starts with."""
-    lengths = history.lengths
+    """The window that a forecast from `history` starts with: up to the last observation of each trajectory."""
+    lengths = observed_lengths(history)
     if int(lengths.min()) < length:
         row = int(lengths.argmin())
         raise GreymatchError(
@@ -92,7 +93,38 @@ def last_window(history: Trajectories, length: int) -> Window:
             f"{shown(history.labels, row)} has {int(lengths[row])}. Give a longer history."
         )
     rows = torch.arange(len(history), device=lengths.device)
-    return gather(history, rows, lengths - 1, length)
+    window = gather(history, rows, lengths - 1, length)
+    unseen = ~_of_states(window.mask).any(1)
+    if bool(unseen.any()):
+        row, state = (int(i) for i in unseen.nonzero()[0])
+        raise GreymatchError(
+            f"`history` must show every state in its last {length} points, the model's window; "
+            f"{history.states[state]!r} of trajectory {shown(history.labels, row)} has no value there. "
+            "Shorten the history with `.until(t)`, or drop the trajectory."
+        )
+    return window
+
+
+def observed_lengths(data: Trajectories) -> Tensor:
+    """Number of points (N,) up to the last one at which any state is observed."""
+    seen = data.mask.flatten(2).any(2)
+    return (seen * torch.arange(1, seen.shape[1] + 1, device=seen.device)).amax(1)
+
+
+def usable(data: Trajectories, length: int) -> Tensor:
+    """Whether the window that ends at each point (N, T) ends with an observation, shows every state and has a future."""
+    ends = torch.arange(data.times.shape[1], device=data.times.device)
+    seen = _of_states(data.mask)
+    count = seen.long().cumsum(1)
+    before = torch.zeros_like(count)
+    before[:, length:] = count[:, :-length]
+    complete = (count > before).all(2) & seen.any(2)
+    return complete & (ends >= length - 1) & (ends < observed_lengths(data)[:, None] - 1)
+
+
+def _of_states(mask: Tensor) -> Tensor:
+    """Where each state (..., S) is observed at any pixel of its grid."""
+    return mask.flatten(3).any(3) if mask.ndim > 3 else mask
 
 
 def gather(data: Trajectories, rows: Tensor, ends: Tensor, length: int) -> Window:

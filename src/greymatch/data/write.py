@@ -40,9 +40,7 @@ def write(data: Labelled, path: str | os.PathLike[str]) -> Path:
         raise GreymatchError(f"`path` must lie in a folder that exists; got {str(path)!r}. Make it first.")
     grid = getattr(data, "grid", ())
     if grid and writer in (_csv, _parquet):
-        raise GreymatchError(
-            f"a table cannot hold fields on a grid {list(grid)}; write .nc or .zarr instead."
-        )
+        raise GreymatchError(f"a table cannot hold fields on a grid {list(grid)}; write .nc or .zarr instead.")
     partial = path.with_name(f".{path.name}.{uuid4().hex[:8]}.partial")
     try:
         writer(data.to_dataset(), partial)

@@ -15,6 +15,7 @@ from greymatch.data.checks import check_times
 from greymatch.errors import GreymatchError
 from greymatch.forecast import ensemble
 from greymatch.forecast.chunks import chunks
+from greymatch.forecast.times import last_observed
 from greymatch.simulation.status import Status
 
 if TYPE_CHECKING:
@@ -55,11 +56,7 @@ class Forecast:
     def __post_init__(self) -> None:
         check_times(self.times, self.labels)
         wanted = (*self.times.shape, len(self.states))
-        if (
-            tuple(self.draws.shape[1:4]) != wanted
-            or self.draws.ndim != 4 + len(self.grid)
-            or not len(self.draws)
-        ):
+        if tuple(self.draws.shape[1:4]) != wanted or self.draws.ndim != 4 + len(self.grid) or not len(self.draws):
             raise GreymatchError(
                 f"`draws` must be (draw, trajectory, time, state, *grid) = {('D', *wanted, *self.grid)}, with at "
                 f"least one draw; got {tuple(self.draws.shape)}."
@@ -69,6 +66,23 @@ class Forecast:
                 f"`status` must be (draw, trajectory) = {tuple(self.draws.shape[:2])} and `start` (trajectory,); "
                 f"got {tuple(self.status.shape)} and {tuple(self.start.shape)}."
             )
+
+    @staticmethod
+    def of(history: Trajectories, times: Tensor, draws: Tensor, status: Tensor | None = None) -> Forecast:
+        """Draws of what follows `history`, with its labels; without a `status` every member is solved."""
+        asked = times.isfinite().reshape(*times.shape, *[1] * (draws.ndim - 3))
+        solved = torch.full(draws.shape[:2], Status.SOLVED, device=draws.device)
+        return Forecast(
+            draws=draws.masked_fill(~asked, torch.nan),
+            times=times,
+            start=last_observed(history),
+            states=history.states,
+            labels=history.labels,
+            status=solved if status is None else status,
+            grid=history.grid,
+            grid_coords=history.grid_coords,
+            units=history.units,
+        )
 
     def __len__(self) -> int:
         return self.times.shape[0]
@@ -150,17 +164,13 @@ class Forecast:
 
     def _failures(self) -> str:
         kinds = Counter(Status(code) for code in self.status.flatten().tolist() if code)
-        what = ", ".join(
-            f"{count} {status.name.lower().replace('_', ' ')}" for status, count in kinds.items()
-        )
+        what = ", ".join(f"{count} {status.name.lower().replace('_', ' ')}" for status, count in kinds.items())
         return f"{self.failed} of {self.status.numel()} members failed: {what}" if kinds else "no failures"
 
 
 def check_level(level: float) -> None:
     if not 0 < level < 1:
-        raise GreymatchError(
-            f"`level` must lie between 0 and 1; got {level!r}. For a percentage divide by 100."
-        )
+        raise GreymatchError(f"`level` must lie between 0 and 1; got {level!r}. For a percentage divide by 100.")
 
 
 def _counted(count: int, noun: str) -> str:

@@ -27,11 +27,7 @@ def summary(forecast: Forecast, values: Tensor, lead: dict[str, np.ndarray] | No
     frame = _frame(forecast)
     dims = (*lead, "trajectory", "time", *forecast.grid)
     axis = len(lead) + 2
-    arrays = (
-        values.detach()
-        .cpu()
-        .movedim(axis, 0)[..., : frame.sizes["time"], *[slice(None)] * len(forecast.grid)]
-    )
+    arrays = values.detach().cpu().movedim(axis, 0)[..., : frame.sizes["time"], *[slice(None)] * len(forecast.grid)]
     variables = {name: (dims, arrays[i].numpy(), frame[name].attrs) for i, name in enumerate(forecast.states)}
     coords = dict(frame.coords) | {name: ((name,), labels) for name, labels in lead.items()}
     return xr.Dataset(variables, coords).assign_coords(start=("trajectory", forecast.start.cpu().numpy()))

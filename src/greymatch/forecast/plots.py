@@ -34,12 +34,8 @@ def plot_forecast(
     ax = plt.subplots(figsize=(8, 3.5), layout="constrained")[1] if ax is None else ax
     _draw_bands(ax, forecast, row, forecast.states.index(name))
     label = forecast.labels[row]
-    _draw_points(
-        ax, truth, name, label, {"color": "black", "marker": ".", "ms": 3, "lw": 0, "label": "truth"}
-    )
-    _draw_points(
-        ax, history, name, label, {"color": "tab:orange", "marker": ".", "ms": 5, "lw": 0, "label": "given"}
-    )
+    _draw_points(ax, truth, name, label, {"color": "black", "marker": ".", "ms": 3, "lw": 0, "label": "truth"})
+    _draw_points(ax, history, name, label, {"color": "tab:orange", "marker": ".", "ms": 5, "lw": 0, "label": "given"})
     ax.axvline(float(forecast.start[row]), color="grey", lw=0.8, ls=":")
     ax.set_xlabel(_with_unit("time", forecast.units))
     mean_of = f", mean over {', '.join(forecast.grid)}" if forecast.grid else ""
@@ -71,9 +67,7 @@ def _draw_points(ax: Any, data: Trajectories | None, name: str, label: object, s
         return
     rows = np.flatnonzero(data.labels == label)
     if not rows.size or name not in data.states:
-        raise GreymatchError(
-            f"`truth` and `history` must hold state {name!r} of trajectory {label!r}; got {data!r}."
-        )
+        raise GreymatchError(f"`truth` and `history` must hold state {name!r} of trajectory {label}; got {data!r}.")
     row, state = int(rows[0]), data.states.index(name)
     values = data.values[row, :, state].masked_fill(~data.mask[row, :, state], torch.nan)
     kept = data.times[row].isfinite()

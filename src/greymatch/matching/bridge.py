@@ -93,9 +93,7 @@ class BridgePath:
         mean = self.line.evaluate(rows, spot.interval, offset, times)
         behind, ahead = self._sides(rows, spot.interval, offset)
         sigma = self.sigma.reshape(-1, *[1] * (mean.position.ndim - 3))
-        kick = sigma * torch.randn(
-            mean.position.shape, generator=generator, dtype=sigma.dtype, device=sigma.device
-        )
+        kick = sigma * torch.randn(mean.position.shape, generator=generator, dtype=sigma.dtype, device=sigma.device)
         position = mean.position + kick * (ahead * behind / (ahead + behind)).sqrt()
         return replace(mean, position=position, velocity=mean.velocity + kick * self._pull(behind, ahead))
 

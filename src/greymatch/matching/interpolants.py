@@ -47,9 +47,7 @@ def interpolant(spec: str) -> Interpolant:
     name, dash, setting = spec.partition("-")
     if name not in INTERPOLANTS:
         known = ", ".join(_EXAMPLES.get(known, known) for known in INTERPOLANTS)
-        raise GreymatchError(
-            f"`interpolant` must be one of {known}; got {spec!r}.{did_you_mean(name, INTERPOLANTS)}"
-        )
+        raise GreymatchError(f"`interpolant` must be one of {known}; got {spec!r}.{did_you_mean(name, INTERPOLANTS)}")
     if bool(dash) != (name in _EXAMPLES):
         raise GreymatchError(f"`interpolant` must read like {_EXAMPLES.get(name, name)!r}; got {spec!r}.")
     return INTERPOLANTS[name](_number(spec, setting, name)) if dash else INTERPOLANTS[name]()

@@ -11,7 +11,7 @@ from greymatch.matching.path import Matched
 from greymatch.methods import method_named
 from greymatch.models.dynamics import Parts
 from greymatch.models.features import Features
-from greymatch.models.latents import Encoded
+from greymatch.models.latents import Encoded, Latents
 from greymatch.models.network import Network
 
 
@@ -40,6 +40,7 @@ class Loss(NamedTuple):
     kl_theta: Tensor
     kl_z: Tensor
     residual: Tensor
+    sensitivity: Tensor
     errors: Tensor
 
     def terms(self) -> dict[str, float]:
@@ -47,7 +48,7 @@ class Loss(NamedTuple):
 
 
 class Objective(nn.Module):
-    """L = -n E_q[log N(velocity; model, noise)] + KL(theta) + KL(z) + n * penalty * E|residual|.
+    """L = -n E_q[log N(velocity; model, noise)] + KL(theta) + KL(z) + n (size E|r| + sensitivity sum_i E|dr/dx_i|).
 
     `noise` (C,) holds the variance that recent batches left unexplained in each channel, so the KL enters with
     weight 1 and needs no tuning. n is the evidence: how many independent velocities the window's future counts
@@ -71,19 +72,44 @@ class Objective(nn.Module):
 
     def forward(self, sample: Sample, noise: Tensor, generator: torch.Generator | None) -> Loss:
         encoded = self.network.encode(sample.features, generator, sample=self.variational)
-        parts = self._parts(sample, encoded)
+        point = self._point(sample, encoded)
+        parts = self.network.dynamics.parts(*point)
         errors, weights, size = self._errors(sample, parts)
+        sensitivity = self._sensitivity(point, parts, generator)
         fit = 0.5 * self.evidence * (weights * errors / noise).sum()
         kl_theta, kl_z = encoded.eps.kl().mean(), encoded.z.kl().mean()
-        total = fit + self.evidence * self.settings.penalty * size
+        total = fit + self.evidence * (self.settings.size * size + self.settings.sensitivity * sensitivity)
         total = total + kl_theta + kl_z if self.variational else total
-        return Loss(total, fit, kl_theta, kl_z, size, errors.detach())
+        return Loss(total, fit, kl_theta, kl_z, size, sensitivity, errors.detach())
 
-    def _parts(self, sample: Sample, encoded: Encoded) -> Parts:
-        matched, dynamics = sample.matched, self.network.dynamics
+    def _point(self, sample: Sample, encoded: Encoded) -> tuple[Tensor, Tensor, Latents, Tensor | None]:
+        """Time, phase, latents and inputs at the matching points: the arguments of the field."""
+        matched = sample.matched
         moving = [matched.position] + [matched.velocity] * (self.network.physics.order - 1)
-        latents = encoded.latents.over(matched.time.shape[1])
-        return dynamics.parts(matched.time, torch.cat(moving, 2), latents, sample.inputs)
+        return matched.time, torch.cat(moving, 2), encoded.latents.over(matched.time.shape[1]), sample.inputs
+
+    def _sensitivity(
+        self, point: tuple[Tensor, Tensor, Latents, Tensor | None], parts: Parts, generator: torch.Generator | None
+    ) -> Tensor:
+        """How much the residual depends on states and inputs: sum_i E|dr/dx_i|, by moving one x_i at each point.
+
+        The least sensitive residual is the simplest one: it leaves to the physics whatever the physics can say.
+        """
+        if not self.settings.sensitivity:
+            return parts.total.new_zeros(())
+        t, phase, latents, u = point
+        dynamics = self.network.dynamics
+        columns = phase.shape[2] + (0 if u is None else u.shape[-1])
+        shape = phase.shape[:2]
+        chosen = torch.randint(columns, shape, generator=generator, device=phase.device)
+        step = torch.randn(shape, generator=generator, device=phase.device)
+        move = step[..., None] * torch.nn.functional.one_hot(chosen, columns)
+        shift, push = move.split([phase.shape[2], columns - phase.shape[2]], -1)
+        moved = phase + _over(shift * dynamics.scales_spread, phase)
+        driven = None if u is None else u + push * dynamics.scales_input_spread
+        after = dynamics.learned(t, moved, latents, driven, parts.physics)
+        change = (after - parts.learned) / _over(step.abs().clamp_min(0.1)[..., None], after)
+        return columns * change.abs().mean()
 
     def _errors(self, sample: Sample, parts: Parts) -> tuple[Tensor, Tensor, Tensor]:
         """Mean squares of the matched channels (C,), their weights (C,) and the mean size of the residual."""
@@ -116,5 +142,5 @@ def _mean_square(errors: Tensor, trusted: Tensor) -> Tensor:
 
 
 def _over(unit: Tensor, like: Tensor) -> Tensor:
-    """(B, 1, S) shaped to broadcast over (B, M, S, *grid)."""
+    """(B, M or 1, S) shaped to broadcast over (B, M, S, *grid)."""
     return unit.reshape(*unit.shape, *(1,) * (like.ndim - 3))

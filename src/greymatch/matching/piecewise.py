@@ -71,9 +71,7 @@ class _Fits:
     def _hold(self, rows: Indices, channels: Indices, intervals: slice, value: Floats) -> None:
         self.coefficients[rows, intervals, 0, channels] = value[:, None]
 
-    def _expand(
-        self, rows: Indices, channels: Indices, seen: Indices, samples: Floats, expand: Expansion
-    ) -> None:
+    def _expand(self, rows: Indices, channels: Indices, seen: Indices, samples: Floats, expand: Expansion) -> None:
         clock = self.times[rows[0]]
         within = np.arange(seen[0], seen[-1])
         taylor = expand(clock[seen], samples, clock[within])

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from torch import nn
+import itertools
+
+import torch
+from torch import Tensor, nn
+
+from greymatch.errors import GreymatchError
 
 
 def mlp(sizes: list[int]) -> nn.Sequential:
     """Linear layers with SiLU between them and after the last."""
     layers: list[nn.Module] = []
-    for inner, outer in zip(sizes[:-1], sizes[1:], strict=True):
+    for inner, outer in itertools.pairwise(sizes):
         layers += [nn.Linear(inner, outer), nn.SiLU()]
     return nn.Sequential(*layers)
 
 
 def convolution(axes: int, inner: int, outer: int, kernel: int, padding: str) -> nn.Module:
     """A same-size convolution over 1, 2 or 3 grid axes."""
-    kind = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}[axes]
-    return kind(inner, outer, kernel, padding=kernel // 2, padding_mode=padding)
+    kinds = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
+    if axes not in kinds:
+        raise GreymatchError(f"kind 'conv' needs physics with 1 to 3 grid axes; got {axes}. Use kind 'mlp'.")
+    if kernel % 2 == 0:
+        raise GreymatchError(f"`residual.kernel` must be odd, so that it has a centre; got {kernel}. Use {kernel + 1}.")
+    return kinds[axes](inner, outer, kernel, padding=kernel // 2, padding_mode=padding)
+
+
+class ZeroLinear(nn.Module):
+    """A linear layer that starts as the zero function, and may have no outputs at all."""
+
+    def __init__(self, inner: int, outer: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(outer, inner))
+        self.bias = nn.Parameter(torch.zeros(outer))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.linear(x, self.weight, self.bias)
 
 
 def zeroed(layer: nn.Module) -> nn.Module:

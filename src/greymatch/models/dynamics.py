@@ -23,6 +23,7 @@ class Parts:
     physics: Tensor
     total: Tensor
     drift: Tensor | None
+    learned: Tensor
 
     @property
     def residual(self) -> Tensor:
@@ -71,15 +72,19 @@ class Dynamics(nn.Module):
     def parts(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Parts:
         """The highest derivative at time (...), phase (..., order*S, *grid), latents (..., L) and (..., Z)."""
         axes = len(self.physics.grid)
-        theta = self.physics.push(latents.eps)
-        known = self.physics.evaluate(t, phase, theta, u)
-        scale = _channels(self.scales_top, axes)
+        known = self.physics.evaluate(t, phase, self.physics.push(latents.eps), u)
+        learned = self.learned(t, phase, latents, u, known)
+        *drift, residual = learned.chunk(1 + self.learns_velocity, -1 - axes)
+        total = self.composition(known, residual, _channels(self.scales_top, axes))
+        moving = drift[0] * _channels(self.scales_velocity, axes) if drift else None
+        return Parts(known, total, moving, learned)
+
+    def learned(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None, known: Tensor) -> Tensor:
+        """What the net gives (..., heads*S, *grid), in units of the data and zero in complete equations."""
+        axes = len(self.physics.grid)
         state = (phase - _channels(self.scales_center, axes)) / _channels(self.scales_spread, axes)
-        *drift, residual = self.field(state, self._extra(t, latents, u, known)).chunk(
-            1 + self.learns_velocity, -1 - axes
-        )
-        total = self.composition(known, residual * _channels(self.open, axes), scale)
-        return Parts(known, total, drift[0] * _channels(self.scales_velocity, axes) if drift else None)
+        heads = self.open.repeat(1 + self.learns_velocity)
+        return self.field(state, self._extra(t, latents, u, known)) * _channels(heads, axes)
 
     def velocity(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Tensor:
         """d(phase)/dt, what a solver integrates."""

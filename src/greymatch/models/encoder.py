@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from greymatch.models.blocks import convolution, mlp, zeroed
+from greymatch.models.blocks import ZeroLinear, convolution, mlp
 from greymatch.models.features import Features
 from greymatch.models.latents import Encoded, Gaussian, Latents
 from greymatch.settings import EncoderSettings
@@ -38,15 +39,18 @@ class Encoder(nn.Module):
         self.trunk = TRUNKS[settings.kind](shapes, settings)
         seen = settings.width + shapes.summary
         self.to_z = mlp([seen, settings.width])
-        self.z_head = zeroed(nn.Linear(settings.width + shapes.summary, 2 * settings.latents))
+        self.z_head = ZeroLinear(settings.width + shapes.summary, 2 * settings.latents)
         self.to_eps = mlp([seen + settings.latents, settings.width])
-        self.eps_head = zeroed(nn.Linear(settings.width + shapes.summary, 2 * shapes.free))
+        self.eps_head = ZeroLinear(settings.width + shapes.summary, 2 * shapes.free)
 
-    def forward(self, features: Features, generator: torch.Generator | None, sample: bool = True) -> Encoded:
+    def forward(
+        self, features: Features, generator: torch.Generator | None, sample: bool = True, widening: Tensor | float = 1.0
+    ) -> Encoded:
+        """A draw from the posterior, its standard deviations times `widening`, or its means with `sample=False`."""
         seen = torch.cat([self.trunk(features), features.summary], -1)
-        z_law = self._law(self.z_head, self.to_z(seen), features)
+        z_law = self._law(self.z_head, self.to_z(seen), features).widened(widening)
         z = z_law.sample(generator) if sample else z_law.mean
-        eps_law = self._law(self.eps_head, self.to_eps(torch.cat([seen, z], -1)), features)
+        eps_law = self._law(self.eps_head, self.to_eps(torch.cat([seen, z], -1)), features).widened(widening)
         eps = eps_law.sample(generator) if sample else eps_law.mean
         return Encoded(Latents(eps, z), z_law, eps_law)
 
@@ -94,7 +98,7 @@ class ConvTrunk(nn.Module):
         sizes = [first] + [settings.width] * settings.depth
         padding = "circular" if self.axes else "replicate"
         layers: list[nn.Module] = []
-        for inner, outer in zip(sizes[:-1], sizes[1:], strict=True):
+        for inner, outer in itertools.pairwise(sizes):
             layers += [convolution(max(self.axes, 1), inner, outer, 3, padding), nn.SiLU()]
         self.net = nn.Sequential(*layers)
 

@@ -4,9 +4,9 @@ With the velocities y of the window and the known physics f, made linear in the 
 
     y - f(x, theta(s0)) ~ J (s - s0) + library(x) w,
 
-least squares gives s (Gauss-Newton). It is solved once for the physics alone (w = 0) and once beside a linear library of
-states and inputs, which stands for what the physics misses. Both answers, the weights w and the misfits are
-features: neither need be right, the encoder learns what to make of them.
+least squares gives s (Gauss-Newton). It is solved once for the physics alone (w = 0) and once beside a linear
+library of states and inputs, which stands for what the physics misses. Both answers, the weights w and the misfits
+are features: neither need be right, the encoder learns what to make of them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Features(NamedTuple):
     amplitude: Tensor
 
 
-def window_features(
-    physics: Physics, window: Window, scales: Scales, stencil: int, amplitude_floor: float
-) -> Features:
+def window_features(physics: Physics, window: Window, scales: Scales, stencil: int, amplitude_floor: float) -> Features:
     """Features that do not change when the units of the data do."""
     order = physics.order
-    values = fill_gaps(window).float()
-    times = (window.times - window.end[:, None]).float()
-    first, second = window_derivatives(times, values, points=stencil, order=2)
+    values = fill_gaps(window)
+    times = window.times - window.end[:, None]
+    # in double, since differences of large values over short steps leave little of a float32
+    derivatives = window_derivatives(times, values.to(times), points=stencil, order=2)
+    values, times, first, second = (part.float() for part in (values, times, *derivatives))
     seen = window.mask.float()
     mean, amplitude = _mean_and_amplitude(values, scales, amplitude_floor)
     grid_axes = values.ndim - 3
@@ -61,13 +61,9 @@ def window_features(
     if window.inputs is not None:
         inputs = window.inputs.float()
         scaled = (inputs - scales.input_center) / scales.input_spread
-        columns.append(
-            scaled.reshape(*scaled.shape, *(1,) * grid_axes).expand(*scaled.shape, *values.shape[3:])
-        )
+        columns.append(scaled.reshape(*scaled.shape, *(1,) * grid_axes).expand(*scaled.shape, *values.shape[3:]))
     clock = times / (scales.step * times.shape[1])
-    columns.append(
-        clock.reshape(*clock.shape, 1, *(1,) * grid_axes).expand(*clock.shape, 1, *values.shape[3:])
-    )
+    columns.append(clock.reshape(*clock.shape, 1, *(1,) * grid_axes).expand(*clock.shape, 1, *values.shape[3:]))
     summary = [amplitude.log(), squash((mean - scales.center) / scales.spread)]
     top = second if order == 2 else first
     phase = torch.cat([values, first], 2) if order == 2 else values
@@ -117,9 +113,7 @@ class Regression:
         free = iter(standard.unbind(-1))
         priors = self.physics.params.values()
         like = standard.new_zeros(standard.shape[:-1])
-        parts = [
-            prior.mean + prior.std * next(free) if prior.latents else like + prior.mean for prior in priors
-        ]
+        parts = [prior.mean + prior.std * next(free) if prior.latents else like + prior.mean for prior in priors]
         return torch.stack(parts, -1) if parts else standard.new_zeros((*standard.shape[:-1], 0))
 
     def _latent(self, standard: Tensor) -> Tensor:
@@ -146,9 +140,7 @@ class Regression:
         terms = [torch.ones_like(self.phase[:, :, :1]), self.phase / _channels(spread * size, axes)]
         if self.inputs is not None:
             scaled = (self.inputs - self.scales.input_center) / self.scales.input_spread
-            terms.append(
-                scaled.reshape(*scaled.shape, *(1,) * axes).expand(*scaled.shape, *self.phase.shape[3:])
-            )
+            terms.append(scaled.reshape(*scaled.shape, *(1,) * axes).expand(*scaled.shape, *self.phase.shape[3:]))
         rows = torch.cat(terms, 2).movedim(2, -1)
         open_states = [i for i, name in enumerate(self.physics.states) if name not in self.physics.complete]
         if not open_states or rows.shape[-1] * len(open_states) > LARGEST_LIBRARY:
@@ -170,7 +162,7 @@ def _ridge(slopes: Tensor, library: Tensor, target: Tensor, seen: Tensor) -> tup
     """Regularised least squares over all points of each window: weights (B, K), log misfit (B, 1)."""
     design = torch.cat([slopes, library], -1)
     weight = seen.expand_as(target).flatten(1)
-    rows = design.reshape(len(target), -1, design.shape[-1]) * weight[..., None]
+    rows = design.reshape(*weight.shape, design.shape[-1]) * weight[..., None]
     aim = target.flatten(1) * weight
     count = weight.sum(1).clamp_min(1)[:, None]
     square = (rows.mT @ rows / count[..., None]).double()

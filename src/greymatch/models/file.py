@@ -61,12 +61,11 @@ def load(path: str | Path, physics: Physics | None = None) -> GreyBox:
 
 def _check_header(header: dict[str, Any], path: str | Path) -> None:
     if header.get("kind") != KIND:
-        raise GreymatchError(
-            f"{str(path)!r} holds a {header.get('kind')!r}, not a model. Give the model's own file."
-        )
+        raise GreymatchError(f"{str(path)!r} holds a {header.get('kind')!r}, not a model. Give the model's own file.")
     if not isinstance(header.get("format"), int) or header["format"] > FORMAT:
         raise GreymatchError(
-            f"{str(path)!r} has format {header.get('format')!r}; this version of greymatch reads up to {FORMAT}. Upgrade it."
+            f"{str(path)!r} has format {header.get('format')!r}; this version of greymatch reads up to {FORMAT}. "
+            "Upgrade it."
         )
     missing = [key for key in ("settings", "physics", "shapes") if not isinstance(header.get(key), dict)]
     if missing:

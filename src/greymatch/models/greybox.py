@@ -97,8 +97,11 @@ class GreyBox:
 
         if not self.network.physics.params:
             raise GreymatchError(
-                f"method {self.settings.method!r} uses no physics, so there is nothing to infer."
+                f"there is nothing to infer: the physics of a {self.settings.method!r} model of "
+                f"{self.physics.name!r} has no parameters."
             )
+        if draws < 1:
+            raise GreymatchError(f"`draws` must be at least 1; got {draws}.")
         history = self._checked(history)
         window = last_window(history, self.settings.window)
         latents = self._draw(window, max(draws, 2), seed)
@@ -132,20 +135,17 @@ class GreyBox:
                 f"`history` must lie on the grid {self.network.shapes.grid} that the model was trained on; "
                 f"got {tuple(history.values.shape[3:])}."
             )
-        if self.physics.inputs and (history.inputs is None or history.inputs.names != self.physics.inputs):
-            got = list(history.inputs.names) if history.inputs else "none"
-            raise GreymatchError(f"`history` must carry the inputs {list(self.physics.inputs)}; got {got}.")
+        names = history.inputs.names if history.inputs else ()
+        if names != self.physics.inputs:
+            raise GreymatchError(
+                f"`history` must carry the inputs {list(self.physics.inputs)} in that order; got {list(names)}. "
+                "Read it with inputs=[...]."
+            )
         return history
 
     def _draw(self, window: Window, draws: int, seed: int) -> Latents:
-        """Latents (draws * N, ...), draw after draw; a single draw is the posterior's mean."""
-        generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
-            features = self.network.features(window)
-            if draws == 1:
-                return self.network.encode(features, None, sample=False).latents
-            many = type(features)(*(part.repeat(draws, *(1,) * (part.ndim - 1)) for part in features))
-            return self.network.encode(many, generator).latents
+            return self.network.draw(self.network.features(window), draws, torch.Generator().manual_seed(seed))
 
     def _members(
         self,
@@ -163,12 +163,7 @@ class GreyBox:
         values, status = [], []
         for members in torch.arange(draws * count).split(chunk):
             rows = members % count
-            part = Window(
-                *(
-                    None if x is None else x[rows]
-                    for x in (window.times, window.values, window.mask, window.inputs)
-                )
-            )
+            part = window.select(rows)
             chosen = Latents(latents.eps[members], latents.z[members])
             inputs = signals.select(rows) if signals else None
             with torch.no_grad():

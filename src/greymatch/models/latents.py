@@ -18,10 +18,12 @@ class Gaussian:
     log_std: Tensor
 
     def sample(self, generator: torch.Generator | None) -> Tensor:
-        noise = torch.randn(
-            self.mean.shape, generator=generator, device=self.mean.device, dtype=self.mean.dtype
-        )
+        noise = torch.randn(self.mean.shape, generator=generator, device=self.mean.device, dtype=self.mean.dtype)
         return self.mean + self.log_std.exp() * noise
+
+    def widened(self, factor: Tensor | float) -> Gaussian:
+        """The same mean with standard deviations times `factor`."""
+        return Gaussian(self.mean, self.log_std + torch.as_tensor(factor).log())
 
     def kl(self) -> Tensor:
         """KL to a standard normal, summed over the last axis."""

@@ -7,20 +7,24 @@ from torch import Tensor, nn
 
 from greymatch.data.scaling import Scales
 from greymatch.data.windows import Window
-from greymatch.matching.stencils import end_velocity
 from greymatch.methods import method_named
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.encoder import Encoder, Shapes
-from greymatch.models.features import Features, fill_gaps, window_features
-from greymatch.models.latents import Encoded
+from greymatch.models.features import Features, window_features
+from greymatch.models.latents import Encoded, Latents
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
-START_STENCIL = 5
+NUMBERS_AT_ONCE = 2**26  # of the features, when many draws are encoded
 
 
 class Network(nn.Module):
-    """Encoder q(z | x) q(theta | x, z) and field f(x, theta) o r(x | z), built from settings and scales."""
+    """Encoder q(z | x) q(theta | x, z) and field f(x, theta) o r(x | z), built from settings and scales.
+
+    `widening` is the factor by which validation forecasts ask the posterior's standard deviations to grow.
+    """
+
+    widening: Tensor
 
     def __init__(self, physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:
         super().__init__()
@@ -29,6 +33,7 @@ class Network(nn.Module):
         self.shapes = shapes
         for name, value in scales.tensors().items():
             self.register_buffer(f"scale_{name}", value.clone(), persistent=False)
+        self.register_buffer("widening", torch.ones(()))
         self.encoder = Encoder(shapes, settings.encoder)
         self.dynamics = Dynamics(self.physics, scales, settings.encoder.latents, settings.residual)
 
@@ -48,28 +53,27 @@ class Network(nn.Module):
 
     @property
     def scales(self) -> Scales:
-        return Scales(
-            **{name[6:]: value for name, value in self.named_buffers() if name.startswith("scale_")}
-        )
+        return Scales(**{name[6:]: value for name, value in self.named_buffers() if name.startswith("scale_")})
 
     def features(self, window: Window) -> Features:
         return _features(self.physics, self.settings, self.scales, window)
 
     def encode(self, features: Features, generator: torch.Generator | None, sample: bool = True) -> Encoded:
+        """The posterior as training sees it."""
         return self.encoder(features, generator, sample)
+
+    def draw(self, features: Features, draws: int, generator: torch.Generator | None) -> Latents:
+        """Latents (draws * B, ...), draw after draw, from the calibrated posterior; one draw is its mean."""
+        if draws == 1:
+            return self.encoder(features, None, sample=False).latents
+        parts = []
+        at_once = max(1, NUMBERS_AT_ONCE // features.sequence.numel())
+        for first in range(0, draws, at_once):
+            copies = min(at_once, draws - first)
+            many = Features(*(part.repeat(copies, *(1,) * (part.ndim - 1)) for part in features))
+            parts.append(self.encoder(many, generator, widening=self.widening).latents)
+        return Latents(torch.cat([part.eps for part in parts]), torch.cat([part.z for part in parts]))
 
 
 def _features(physics: Physics, settings: Settings, scales: Scales, window: Window) -> Features:
-    return window_features(
-        physics, window, scales, settings.encoder.stencil, settings.matching.amplitude_floor
-    )
-
-
-def start_phase(physics: Physics, window: Window) -> Tensor:
-    """The state a forecast starts from (B, order*S, *grid): the last observation and the velocity the window shows."""
-    values = fill_gaps(window).double()
-    last = values[:, -1]
-    if physics.order == 1:
-        return last
-    times = window.times - window.end[:, None]
-    return torch.cat([last, end_velocity(times, values, START_STENCIL)], 1)
+    return window_features(physics, window, scales, settings.encoder.stencil, settings.matching.amplitude_floor)

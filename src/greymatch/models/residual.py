@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch import Tensor, nn
 
@@ -12,9 +14,7 @@ from greymatch.settings import ResidualSettings
 class MlpField(nn.Module):
     """A point-wise net with one head per derivative order and a shared trunk; it starts as the zero function."""
 
-    def __init__(
-        self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings
-    ) -> None:
+    def __init__(self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings) -> None:
         super().__init__()
         self.axes = axes
         self.trunk = mlp([state + extra] + [settings.width] * settings.depth)
@@ -30,14 +30,12 @@ class MlpField(nn.Module):
 class ConvField(nn.Module):
     """Convolutions over the grid: the missing part may depend on neighbours."""
 
-    def __init__(
-        self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings
-    ) -> None:
+    def __init__(self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings) -> None:
         super().__init__()
         self.axes = axes
         sizes = [state + extra] + [settings.width] * settings.depth
         layers: list[nn.Module] = []
-        for inner, outer in zip(sizes[:-1], sizes[1:], strict=True):
+        for inner, outer in itertools.pairwise(sizes):
             layers += [convolution(axes, inner, outer, settings.kernel, settings.padding), nn.SiLU()]
         self.trunk = nn.Sequential(*layers)
         last = (axes, settings.width, outputs, settings.kernel, settings.padding)

@@ -8,8 +8,9 @@ from torch import Tensor
 from greymatch.data.signals import Signals
 from greymatch.data.windows import Window
 from greymatch.models.latents import Latents
-from greymatch.models.network import Network, start_phase
+from greymatch.models.network import Network
 from greymatch.simulation.solve import Solution, solve
+from greymatch.simulation.start import start_phase
 
 
 def roll_out(
@@ -29,11 +30,11 @@ def roll_out(
     axes = len(physics.grid)
     _, spread = network.scales.phase(physics.order)
     unit = spread.reshape(*spread.shape, *(1,) * axes)
-    start = start_phase(physics, window).float() / unit
+    start = start_phase(window, physics.order).float() / unit
 
     def field(t: Tensor, scaled: Tensor) -> Tensor:
-        u = signals.at(rows, t[:, None].double())[:, 0].float() if signals else None
-        return network.dynamics.velocity(t, scaled * unit, latents, u) / unit
+        u = signals.at(rows, t[:, None])[:, 0].float() if signals else None
+        return network.dynamics.velocity(t.float(), scaled * unit, latents, u) / unit
 
     solution = solve(field, start, window.end, times, tolerance)
     states = len(physics.states)

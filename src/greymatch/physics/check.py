@@ -28,6 +28,7 @@ def check_physics(physics: Physics, t: Tensor, x: Tensor, u: Tensor | None = Non
         ) from error
     _check_finite(physics, value, t, x, theta)
     _check_rowwise(physics, value, t, x, theta, u)
+    _check_nested(physics, value, t, x, theta, u)
 
 
 def _check_finite(physics: Physics, value: Tensor, t: Tensor, x: Tensor, theta: Tensor) -> None:
@@ -48,12 +49,29 @@ def _readable(names: tuple[str, ...], values: Tensor) -> dict[str, float]:
     return {name: float(f"{float(value):.6g}") for name, value in zip(names, values, strict=True)}
 
 
-def _check_rowwise(
-    physics: Physics, value: Tensor, t: Tensor, x: Tensor, theta: Tensor, u: Tensor | None
-) -> None:
+def _check_rowwise(physics: Physics, value: Tensor, t: Tensor, x: Tensor, theta: Tensor, u: Tensor | None) -> None:
     one = physics.evaluate(t[:1], x[:1], theta[:1], None if u is None else u[:1])
-    if not torch.allclose(one[0], value[0], rtol=1e-3, atol=1e-6 * float(value.abs().max() + 1)):
+    if not _close(one[0], value[0], value):
         raise GreymatchError(
             f"physics function {physics.name!r} must treat rows of a batch independently; the first row alone "
             "gives another value than the first row of a batch. Avoid sums and means over the batch."
         )
+
+
+def _check_nested(physics: Physics, value: Tensor, t: Tensor, x: Tensor, theta: Tensor, u: Tensor | None) -> None:
+    """Training asks for many points of many windows at once, so there are two batch axes as often as one."""
+    try:
+        nested = physics.evaluate(t[None], x[None], theta[None], None if u is None else u[None])[0]
+    except Exception as error:
+        nested, why = None, f"fails with {type(error).__name__}: {error}"
+    else:
+        why = "gives other values"
+    if nested is None or not _close(nested, value, value):
+        raise GreymatchError(
+            f"physics function {physics.name!r} must allow any number of batch axes; on the same rows with one more "
+            f"it {why}. Count grid axes from the end, as in x.u.roll(1, dims=-1)."
+        )
+
+
+def _close(one: Tensor, other: Tensor, scale: Tensor) -> bool:
+    return torch.allclose(one, other, rtol=1e-3, atol=1e-4 * float(scale.abs().max()))

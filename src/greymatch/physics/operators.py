@@ -229,7 +229,5 @@ def _as_components(components: Any) -> Sequence[Tensor]:
         )
     shapes = [tuple(component.shape) for component in components]
     if len(set(shapes)) > 1:
-        raise GreymatchError(
-            f"`components` must share one shape; got {shapes}. Expand them to the grid first."
-        )
+        raise GreymatchError(f"`components` must share one shape; got {shapes}. Expand them to the grid first.")
     return components

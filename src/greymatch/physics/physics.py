@@ -81,9 +81,7 @@ class Physics:
                 )
         clash = set(self.states) & {f"{name}_dot" for name in self.states}
         if self.order == 2 and clash:
-            raise GreymatchError(
-                f"`states` of order 2 must not end in another's '_dot'; got {sorted(clash)}."
-            )
+            raise GreymatchError(f"`states` of order 2 must not end in another's '_dot'; got {sorted(clash)}.")
         self._check_signature()
 
     def _check_signature(self) -> None:
@@ -132,9 +130,7 @@ class Physics:
         ]
         if self.inputs:
             if u is None:
-                raise GreymatchError(
-                    f"physics {self.name!r} needs inputs {list(self.inputs)}; none were given."
-                )
+                raise GreymatchError(f"physics {self.name!r} needs inputs {list(self.inputs)}; none were given.")
             views.append(View("input", split_scalars(u, self.inputs, axes)))
         returned = self.function(*views)
         self._check_keys(returned)
@@ -161,7 +157,7 @@ class Physics:
     def _full(self, name: str, value: Tensor | float, shape: torch.Size, like: Tensor) -> Tensor:
         tensor = value if isinstance(value, Tensor) else torch.as_tensor(value)
         try:
-            return tensor.to(like.dtype).expand(shape)
+            return tensor.to(like.device, like.dtype).expand(shape)
         except RuntimeError:
             raise GreymatchError(
                 f"physics function {self.name!r} returned shape {tuple(tensor.shape)} for state {name!r}; it must "
@@ -183,9 +179,7 @@ class Physics:
 
 def _names(argument: str, names: Sequence[str], at_least: int = 0) -> tuple[str, ...]:
     if isinstance(names, str):
-        raise GreymatchError(
-            f"`{argument}` must be a list of names; got the text {names!r}. Write [{names!r}]."
-        )
+        raise GreymatchError(f"`{argument}` must be a list of names; got the text {names!r}. Write [{names!r}].")
     found = tuple(names)
     for name in found:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):

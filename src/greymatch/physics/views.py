@@ -46,7 +46,7 @@ class View:
 
 def split_states(x: Tensor, names: Sequence[str], grid_axes: int) -> dict[str, Tensor]:
     """Each name's slice of the state axis, which stands just before the grid axes."""
-    return {name: part for name, part in zip(names, x.unbind(-1 - grid_axes), strict=True)}
+    return dict(zip(names, x.unbind(-1 - grid_axes), strict=True))
 
 
 def split_scalars(values: Tensor, names: Sequence[str], grid_axes: int) -> dict[str, Tensor]:

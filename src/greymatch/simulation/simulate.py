@@ -46,9 +46,7 @@ def _rk4(physics: Physics, t: float, h: float, phase: Tensor, theta: Tensor, inp
     return phase + h / 6 * (one + 2 * two + 2 * three + four)
 
 
-def phase_velocity(
-    physics: Physics, t: Tensor, phase: Tensor, theta: Tensor, u: Tensor | None = None
-) -> Tensor:
+def phase_velocity(physics: Physics, t: Tensor, phase: Tensor, theta: Tensor, u: Tensor | None = None) -> Tensor:
     """d(phase)/dt by the physics alone: positions move with the velocities, those with the physics."""
     top = physics.evaluate(t, phase, theta, u)
     if physics.order == 1:

@@ -75,9 +75,7 @@ def _clock(origin: Tensor, times: Tensor, alive: Tensor) -> Tensor:
     return since.cummax(1).values * alive[:, None]
 
 
-def _integrate(
-    flat: Field, start: Tensor, clock: Tensor, tolerance: float, max_steps: int
-) -> tuple[Tensor, Control]:
+def _integrate(flat: Field, start: Tensor, clock: Tensor, tolerance: float, max_steps: int) -> tuple[Tensor, Control]:
     import torchode
 
     library: Any = torchode  # its annotations do not describe plain tensors

@@ -20,6 +20,7 @@ from greymatch.models.network import Network
 from greymatch.physics.check import check_physics
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
+from greymatch.training.calibration import calibrate
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, meter
 from greymatch.training.run import Lock, check_plan, fingerprint, run_folder
@@ -59,11 +60,9 @@ def fit(
     (whichever ends first). The weights that forecast the validation trajectories best are kept. `folder` holds
     checkpoints and metrics (a temporary one by default).
     """
-    settings = _settings(settings, data, minutes, steps, seed, method)
     _check_data(physics, data, "data")
-    train, held_out = (
-        (data, validation) if validation is not None else data.split(HELD_OUT, settings.training.seed)
-    )
+    settings = _settings(settings, data, minutes, steps, seed, method)
+    train, held_out = (data, validation) if validation is not None else data.split(HELD_OUT, settings.training.seed)
     _check_data(physics, held_out, "validation")
     shown = progress or meter(quiet)
     try:
@@ -105,7 +104,10 @@ def _fit(
             for tracker in trackers:
                 tracker.close()
         loop.load_best()
-        model = GreyBox(physics, loop.network.cpu().eval(), _record(loop, train, held_out, plan))
+        coverage = calibrate(loop.network, loop.validator)
+        model = GreyBox(
+            physics, loop.network.cpu().eval(), _record(loop, train, held_out, plan) | {"validation_coverage": coverage}
+        )
         model.save(folder / "model.safetensors")
         return model
 
@@ -170,23 +172,25 @@ def suited(data: Trajectories) -> Settings:
 
 
 def _check_data(physics: Physics, data: Trajectories, argument: str) -> None:
+    if not isinstance(physics, Physics):
+        raise GreymatchError(f"`physics` must be a Physics; got {physics!r}. Write Physics(function, states=[...]).")
     if not isinstance(data, Trajectories):
         raise GreymatchError(
             f"`{argument}` must be Trajectories; got {type(data).__name__}. Use read(...) to make them."
         )
     if data.states != physics.states:
         raise GreymatchError(
-            f"`{argument}` must hold the physics' states {list(physics.states)} in that order; got {list(data.states)}. "
+            f"`{argument}` must hold the physics' states {list(physics.states)} in that order; "
+            f"got {list(data.states)}. "
             f"Read them with states={list(physics.states)}."
         )
     if len(data.grid) != len(physics.grid):
-        raise GreymatchError(
-            f"physics has grid axes {list(physics.grid)}; `{argument}` has {list(data.grid)}."
-        )
+        raise GreymatchError(f"physics has grid axes {list(physics.grid)}; `{argument}` has {list(data.grid)}.")
     names = data.inputs.names if data.inputs else ()
     if tuple(names) != physics.inputs:
         raise GreymatchError(
-            f"physics declares inputs {list(physics.inputs)}; `{argument}` carries {list(names)}. Read with inputs=[...]."
+            f"physics declares inputs {list(physics.inputs)}; `{argument}` carries {list(names)}. "
+            "Read with inputs=[...]."
         )
 
 
@@ -214,6 +218,7 @@ def _record(loop: Loop, train: Trajectories, held_out: Trajectories, plan: dict[
         "trajectories": {"train": len(train), "validation": len(held_out)},
         "data": plan["data"],
         "parameters": sum(p.numel() for p in loop.network.parameters()),
+        "widening": float(loop.network.widening),
         "noise": [float(value) ** 0.5 for value in state.noise.value],
     }
 

@@ -16,9 +16,7 @@ class Interrupt:
     def __enter__(self) -> Interrupt:
         self._old = {}
         if threading.current_thread() is threading.main_thread():
-            self._old = {
-                number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)
-            }
+            self._old = {number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(self, *error: object) -> None:

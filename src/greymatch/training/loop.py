@@ -28,7 +28,7 @@ SHOW_SECONDS = 0.5
 LAST, BEST = "last.safetensors", "best.safetensors"
 
 
-class NonFinite(GreymatchError):
+class NonFiniteError(GreymatchError):
     """Training met a loss that is not a number; the last good state is kept."""
 
 
@@ -72,9 +72,11 @@ class Loop:
 
     def resume(self) -> None:
         load_state(self.folder / LAST, self.state, self.network, self.optimizer, self.generator)
+        self._rate = (time.monotonic(), self.state.step)
 
     def run(self) -> None:
         """Train to the end of the budget; on Ctrl-C keep the state and raise."""
+        self._ticked = time.monotonic()
         with Interrupt() as interrupt:
             while not self.state.finished:
                 self._advance()
@@ -84,14 +86,20 @@ class Loop:
         self.checkpoint()
 
     def _advance(self) -> None:
-        began = time.monotonic()
         loss = self._step()
-        self.state.elapsed += time.monotonic() - began
+        self._tick()
         validated = self._validate_if_due()
         self.state.finished = self.fraction >= 1 or self._out_of_patience()
+        self._tick()
         self._report(loss, validated)
         if time.monotonic() - self._saved > self.settings.checkpoint_seconds:
             self.checkpoint()
+
+    def _tick(self) -> None:
+        """Count the time since the last tick; a budget in minutes pays for validation and checkpoints too."""
+        now = time.monotonic()
+        self.state.elapsed += now - self._ticked
+        self._ticked = now
 
     def _step(self) -> Loss:
         for group in self.optimizer.param_groups:
@@ -100,7 +108,7 @@ class Loop:
         floor = self.network.settings.matching.noise_floor**2
         loss = self.objective(sample, self.state.noise.value.clamp_min(floor), self.generator)
         if not bool(torch.isfinite(loss.total)):
-            self._stop_for_nonfinite(sample, loss)
+            self._stop_for_nonfinite("loss", _cause(self.network, sample, loss))
         self.optimizer.zero_grad(set_to_none=True)
         self.fabric.backward(loss.total)
         self._clip()
@@ -114,16 +122,16 @@ class Loop:
         """Cut a gradient that is far larger than usual; what is usual is learned as the run goes."""
         limit = self.settings.clip * self.state.gradient.value if self.state.step else torch.tensor(torch.inf)
         norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), max_norm=float(limit))
+        if not bool(torch.isfinite(norm)) and self.settings.precision != "16-mixed":  # its scaler skips such steps
+            self._stop_for_nonfinite("gradient", _sharp(self.network))
         self.state.gradient = self.state.gradient.updated(torch.minimum(norm, limit.to(norm.device)).detach())
 
     def _average(self) -> None:
         """EMA of the weights; its memory grows with the run so that the first steps are forgotten."""
         keep = min(self.settings.ema, self.state.step / (self.state.step + 9))
         current = self.network.state_dict()
-        names = [name for name, value in current.items() if value.is_floating_point()]
-        torch._foreach_lerp_(
-            [self.state.averaged[name] for name in names], [current[name] for name in names], 1 - keep
-        )
+        for name, average in self.state.averaged.items():
+            average.lerp_(current[name], 1 - keep)
 
     def _validate_if_due(self) -> bool:
         due = int(self.fraction * self.settings.validations)
@@ -177,11 +185,11 @@ class Loop:
         for tracker in self.trackers:
             tracker.log(state.step, metrics)
 
-    def _stop_for_nonfinite(self, sample: Sample, loss: Loss) -> None:
+    def _stop_for_nonfinite(self, what: str, cause: str) -> None:
         """Name the cause and keep the state from before this step."""
         self.checkpoint()
-        raise NonFinite(
-            f"the loss is not finite at step {self.state.step + 1}: {_cause(self.network, sample, loss)}. "
+        raise NonFiniteError(
+            f"the {what} is not finite at step {self.state.step + 1}: {cause}. "
             f"The state before this step is kept in {str(self.folder)!r}. Check the physics over its whole prior, "
             "or lower training.rate."
         )
@@ -206,6 +214,21 @@ def schedule(fraction: float, warmup: float) -> float:
     if fraction < warmup:
         return max(fraction / warmup, 1e-3)
     return 0.5 * (1 + math.cos(math.pi * (fraction - warmup) / (1 - warmup)))
+
+
+def _sharp(network: Network) -> str:
+    """Whose gradient went wrong; the encoder's passes through the physics, the field's does not."""
+    bad = [
+        name for name, value in network.named_parameters() if value.grad is not None and not value.grad.isfinite().all()
+    ]
+    if not bad:
+        return "its norm overflows"
+    if all(name.startswith("encoder.") for name in bad):
+        return (
+            "the slope of the known physics in its parameters is not a number, as that of sqrt at 0 or of a "
+            "torch.where whose other side is not finite"
+        )
+    return f"that of the weights {bad[0]!r}"
 
 
 def _cause(network: Network, sample: Sample, loss: Loss) -> str:

@@ -29,7 +29,8 @@ class Moment:
     def line(self) -> str:
         terms = "  ".join(f"{name} {value:.3g}" for name, value in self.terms.items())
         error = "" if self.validation is None else f"  forecast MSE {self.validation:.3e}"
-        return f"step {self.step:6d}  {100 * self.fraction:3.0f} %  {self.rate:.0f} steps/s  {_clock(self.left)} left  {terms}{error}"
+        where = f"step {self.step:6d}  {100 * self.fraction:3.0f} %  {self.rate:.0f} steps/s  {_clock(self.left)} left"
+        return f"{where}  {terms}{error}"
 
 
 class Meter(Protocol):

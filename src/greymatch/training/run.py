@@ -24,9 +24,7 @@ def run_folder(folder: str | Path | None) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise GreymatchError(
-            f"`folder` {str(path)!r} cannot be made: {error.strerror}. Choose another."
-        ) from None
+        raise GreymatchError(f"`folder` {str(path)!r} cannot be made: {error.strerror}. Choose another.") from None
     return path
 
 
@@ -62,14 +60,14 @@ def check_plan(folder: Path, plan: dict[str, Any], resume: bool) -> None:
     if not resume:
         if (folder / LAST).exists():
             raise GreymatchError(
-                f"`folder` {str(folder)!r} holds a run already. Resume it (resume=True, or --resume), or choose another."
+                f"`folder` {str(folder)!r} holds a run already. Resume it (resume=True, or --resume), "
+                "or choose another."
             )
         write_json(path, plan)
         return
     if not path.exists() or not (folder / LAST).exists():
         raise GreymatchError(f"`folder` {str(folder)!r} holds no run to resume: no {PLAN} and {LAST} there.")
-    stored = json.loads(path.read_text())
-    changed = [key for key in plan if stored.get(key) != plan[key]]
+    changed = [key for key, value in plan.items() if _stored(path).get(key) != value]
     if changed:
         raise GreymatchError(
             f"a resumed run must be the same run; {', '.join(changed)} differ from those in {str(path)!r}. "
@@ -77,9 +75,17 @@ def check_plan(folder: Path, plan: dict[str, Any], resume: bool) -> None:
         )
 
 
+def _stored(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text()))
+    except (ValueError, TypeError) as error:
+        raise GreymatchError(f"{str(path)!r} is not whole ({error}). Start in a new folder.") from None
+
+
 def fingerprint(data: Trajectories) -> str:
-    """A digest of the observations, to tell whether data are the same."""
+    """A digest of the observations and inputs, to tell whether data are the same."""
     digest = hashlib.sha256()
-    for tensor in (data.times, data.values, data.mask):
+    driving = (data.inputs.times, data.inputs.values, data.inputs.seen) if data.inputs else ()
+    for tensor in (data.times, data.values, data.mask, *driving):
         digest.update(tensor.cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()[:16]

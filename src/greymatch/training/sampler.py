@@ -65,10 +65,12 @@ class Sampler:
         rows = self.windows.rows(chosen)
         matched = self.path.at(rows, times, generator)
         signals = self.windows.data.inputs
+        # an equation may read every state, so none can be matched where any of them is a guess
+        sound = self.path.trust(rows, times).all(-1, keepdim=True)
         return Sample(
             features=self._features(chosen),
             matched=matched,
-            trusted=self.path.trust(rows, times, self.network.physics.order),
+            trusted=self.path.trust(rows, times, self.network.physics.order) & sound,
             inputs=signals.at(rows, times).float() if signals else None,
             rows=rows,
         )

@@ -66,13 +66,11 @@ def load_state(
     if header.pop("kind", None) != KIND:
         raise GreymatchError(f"{str(path)!r} is not the state of a run; give the folder of the run.")
     like = next(weights.parameters())
-    part = (
-        lambda prefix: {
-            name[len(prefix) :]: value.to(like.device)
-            for name, value in tensors.items()
-            if name.startswith(prefix)
-        }
-    )
+
+    def part(prefix: str) -> dict[str, Tensor]:
+        chosen = {name: value for name, value in tensors.items() if name.startswith(prefix)}
+        return {name[len(prefix) :]: value.to(like.device) for name, value in chosen.items()}
+
     weights.load_state_dict(part("weights."))
     state.averaged = part("averaged.")
     slots: dict[int, dict[str, Tensor]] = {}

@@ -51,7 +51,7 @@ class WandbTracker:
     """A Weights & Biases run; needs the extra `greymatch[wandb]`. Arguments go to `wandb.init`."""
 
     def __init__(self, **arguments: Any) -> None:
-        import wandb
+        import wandb  # pyright: ignore[reportMissingImports]
 
         self._run = wandb.init(**arguments)
 

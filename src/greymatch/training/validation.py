@@ -9,11 +9,13 @@ from torch import Tensor
 
 from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Window, gather
+from greymatch.data.windows import Window, gather, usable
+from greymatch.errors import GreymatchError
 from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
 
 MOST_TRAJECTORIES = 128
+MOST_FOR_COVERAGE = 64
 WORST = 1e3
 
 
@@ -38,12 +40,16 @@ class Validator:
 
     @staticmethod
     def of(data: Trajectories, length: int) -> Validator:
-        data = data.select((data.lengths > length).nonzero()[:MOST_TRAJECTORIES, 0].cpu())
+        rows = usable(data, length)[:, length - 1 : length].any(1).nonzero()[:MOST_TRAJECTORIES, 0]
+        if not len(rows):
+            raise GreymatchError(
+                f"`validation` must hold a trajectory that shows every state in its first {length} points (the window) "
+                f"and goes on; the longest has {int(data.lengths.max())}. Give longer ones, or set a smaller `window`."
+            )
+        data = data.select(rows.cpu())
         rows = torch.arange(len(data), device=data.times.device)
         window = gather(data, rows, torch.full_like(rows, length - 1), length)
-        return Validator(
-            window, data.times[:, length:], data.values[:, length:], data.mask[:, length:], data.inputs
-        )
+        return Validator(window, data.times[:, length:], data.values[:, length:], data.mask[:, length:], data.inputs)
 
     def error(self, network: Network) -> ForecastError:
         with torch.no_grad():
@@ -56,3 +62,18 @@ class Validator:
         return ForecastError(
             float(error.square().mean()), float(bounded.square().mean()), int((solution.status != 0).sum())
         )
+
+    def coverage(self, network: Network, level: float, draws: int) -> float:
+        """Part of the observations inside the central intervals of an ensemble, always of the same random numbers."""
+        count = min(len(self.times), MOST_FOR_COVERAGE)
+        rows = torch.arange(count, device=self.times.device).repeat(draws)
+        generator = torch.Generator(self.times.device).manual_seed(0)
+        with torch.no_grad():
+            latents = network.draw(network.features(self.window.select(rows[:count])), draws, generator)
+            signals = self.signals.select(rows) if self.signals else None
+            solution = roll_out(network, self.window.select(rows), latents, self.times[rows], signals, tolerance=1e-4)
+        members = solution.values.reshape(draws, count, *solution.values.shape[1:])
+        tail = torch.tensor([(1 - level) / 2, (1 + level) / 2], device=members.device)
+        low, high = members.nan_to_num(0.0).quantile(tail, 0)
+        truth, seen = self.truth[:count], self.seen[:count]
+        return float(((truth >= low) & (truth <= high))[seen].float().mean())

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor
 
-from greymatch.data.checks import shown
-from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 from greymatch.matching.stencils import end_velocity
 
 
-def start_phase(history: Trajectories, order: int, points: int = 5) -> Tensor:
+class Observed(Protocol):
+    """`Trajectories` or a `Window`: times (N, T), values and mask (N, T, S, *grid)."""
+
+    @property
+    def times(self) -> Tensor: ...
+
+    @property
+    def values(self) -> Tensor: ...
+
+    @property
+    def mask(self) -> Tensor: ...
+
+
+def start_phase(history: Observed, order: int, points: int = 5) -> Tensor:
     """The phase (N, order*S, *grid): last observed values and, for order 2, the velocity the history shows there.
 
         phase = start_phase(history, physics.order)
@@ -27,7 +40,7 @@ def start_phase(history: Trajectories, order: int, points: int = 5) -> Tensor:
     return torch.cat([values[:, -1], _velocity(times, values, counts)], 1)
 
 
-def _last_points(history: Trajectories, points: int) -> tuple[Tensor, Tensor]:
+def _last_points(history: Observed, points: int) -> tuple[Tensor, Tensor]:
     """Times and values (N, points, S, *grid) of each state's last observations, the very last one last.
 
     Where a state has fewer, whatever stands before them is not observed.
@@ -51,12 +64,12 @@ def _velocity(times: Tensor, values: Tensor, counts: Tensor) -> Tensor:
     return slope.reshape(counts.shape)
 
 
-def _check_observed(history: Trajectories, counts: Tensor, order: int) -> None:
+def _check_observed(history: Observed, counts: Tensor, order: int) -> None:
     few = counts < order
     if bool(few.any()):
         row, state = (int(i) for i in few.nonzero()[0][:2])
         needs = "two observations, for a velocity," if order == 2 else "an observation"
         raise GreymatchError(
-            f"`history` must hold {needs} of every state; {history.states[state]!r} of trajectory "
-            f"{shown(history.labels, row)} has {int(counts[tuple(few.nonzero()[0])])}. Give a longer history."
+            f"`history` must hold {needs} of every state; state number {state} of trajectory number {row} has "
+            f"{int(counts[tuple(few.nonzero()[0])])}. Give a longer history."
         )

@@ -1,0 +1,1 @@
+"""Benchmarks: one run is one small result file; tables are made of those files."""

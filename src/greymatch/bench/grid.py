@@ -1,0 +1,149 @@
+"""Many runs, some at a time, each in a process of its own: a run that fails takes no other with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from greymatch.bench.plan import Run
+from greymatch.bench.run import cores, run_folder
+from greymatch.bench.watch import Watch
+from greymatch.errors import GreymatchError
+from greymatch.training.interrupt import Interrupt
+
+POLL_SECONDS, PATIENCE_SECONDS = 0.2, 30.0
+TAIL = 5
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that left no result, and the end of its log."""
+
+    run: Run
+    code: int
+    log: Path
+
+    def text(self) -> str:
+        lines = self.log.read_text(errors="replace").strip().splitlines()[-TAIL:]
+        return "\n    ".join([f"{self.run.name} failed (exit code {self.code}); its log is {self.log}", *lines])
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run under way."""
+
+    run: Run
+    out: Path
+    log: IO[bytes]
+    process: subprocess.Popen[bytes]
+
+    @staticmethod
+    def start(run: Run, out: Path, threads: int) -> Job:
+        log = log_file(out).open("wb")
+        words = [sys.executable, "-m", "greymatch.bench.run", *run.arguments(), "--threads", str(threads)]
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONUNBUFFERED": "1"}
+        # a session of its own: Ctrl-C reaches this process alone, which then stops each run in good order
+        process = subprocess.Popen(
+            [*words, "--out", str(out)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+        return Job(run, out, log, process)
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+
+    def end(self) -> None:
+        """Wait for a stopped run to write its checkpoint; one that hangs is killed."""
+        try:
+            self.process.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+
+def log_file(out: Path) -> Path:
+    return out.with_suffix(".log")
+
+
+def result_file(run: Run, folder: Path) -> Path:
+    return folder / f"{run.name}.json"
+
+
+def stored(run: Run, folder: Path) -> dict[str, Any] | None:
+    """The result of this very run if it is there; one of the same name but other settings is refused."""
+    path = result_file(run, folder)
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text())
+        differing = [key for key, value in run.asked().items() if found.get(key) != value]
+    except (ValueError, AttributeError):
+        raise GreymatchError(
+            f"{str(path)!r} is not the result of a run. Delete it, or start over with --fresh."
+        ) from None
+    if differing:
+        raise GreymatchError(
+            f"{str(path)!r} is of another run: {', '.join(differing)} differ. "
+            "Choose another --out, or replace the old results with --fresh."
+        )
+    return found
+
+
+def execute(runs: Sequence[Run], folder: Path, jobs: int, watch: Watch) -> list[Failure]:
+    """Do what is not done yet, `jobs` at a time; Ctrl-C leaves checkpoints from which the same call goes on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    missing = [run for run in runs if stored(run, folder) is None]
+    watch.begin(len(runs), len(runs) - len(missing))
+    running: list[Job] = []
+    failures: list[Failure] = []
+    threads = max(1, cores() // jobs)
+    with Interrupt() as interrupt:
+        try:
+            while missing or running:
+                if interrupt.asked:
+                    raise KeyboardInterrupt
+                while missing and len(running) < jobs:
+                    running.append(_start(missing.pop(0), folder, threads, watch))
+                running = [job for job in running if not _ended(job, failures, watch)]
+                watch.tick([(job.run, run_folder(job.out)) for job in running])
+                time.sleep(POLL_SECONDS)
+        finally:
+            _each(running, Job.stop)
+            _each(running, Job.end)
+            watch.close()
+    return failures
+
+
+def _start(run: Run, folder: Path, threads: int, watch: Watch) -> Job:
+    watch.started(run)
+    return Job.start(run, result_file(run, folder), threads)
+
+
+def _ended(job: Job, failures: list[Failure], watch: Watch) -> bool:
+    code = job.process.poll()
+    if code is None:
+        return False
+    job.end()
+    result = stored(job.run, job.out.parent) if code == 0 else None
+    if result is None:
+        failures.append(Failure(job.run, code, log_file(job.out)))
+    watch.ended(job.run, result)
+    return True
+
+
+def _each(jobs: list[Job], action: Callable[[Job], None]) -> None:
+    for job in jobs:
+        action(job)

@@ -1,0 +1,59 @@
+"""Files a command is given, and files it is to write."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from greymatch.cli.physics_file import load_physics
+from greymatch.errors import GreymatchError, did_you_mean
+
+if TYPE_CHECKING:
+    from greymatch.data.trajectories import Trajectories
+    from greymatch.models.greybox import GreyBox
+    from greymatch.physics.physics import Physics
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def ready(path: Path, suffixes: Collection[str], option: str = "--out") -> Path:
+    """`path` as a file that can be written: known suffix, folder made. Asked before any work is done."""
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        hint = did_you_mean(suffix, suffixes)
+        raise GreymatchError(f"`{option}` must end in {', '.join(suffixes)}; got {str(path)!r}.{hint}")
+    folder(path.parent, option)
+    return path
+
+
+def folder(path: Path, option: str = "--out") -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GreymatchError(f"`{option}`: folder {str(path)!r} cannot be made: {error.strerror}.") from None
+    return path
+
+
+def load_model(path: Path, physics: str | None) -> GreyBox:
+    from greymatch.models.file import load
+
+    known = load_physics(physics) if physics else None
+    try:
+        return load(path, known)
+    except GreymatchError as error:
+        if known is None and "not built in" in str(error):
+            raise GreymatchError(f"{error} On the command line: --physics FILE.py:NAME.") from None
+        raise
+
+
+def read_for(physics: Physics, path: Path, trajectory: str, time: str) -> Trajectories:
+    """The states and inputs of `physics` from a data file."""
+    from greymatch.data.read import read
+
+    return read(path, states=physics.states, inputs=physics.inputs, trajectory=trajectory, time=time)
+
+
+def read_history(physics: Physics, path: Path, until: float | None, trajectory: str, time: str) -> Trajectories:
+    history = read_for(physics, path, trajectory, time)
+    return history if until is None else history.until(until)

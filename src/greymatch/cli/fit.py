@@ -1,0 +1,122 @@
+"""`greymatch fit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from greymatch.cli.assignments import chosen, config, with_budget
+from greymatch.cli.files import folder
+from greymatch.cli.options import Changes, Json, Minutes, PhysicsFile, Quiet
+from greymatch.cli.output import Output
+from greymatch.cli.running import Command, started, train
+from greymatch.cli.source import Problem, Source
+from greymatch.errors import GreymatchError
+
+if TYPE_CHECKING:
+    from greymatch.models.greybox import GreyBox
+
+EXAMPLE = (
+    "Examples:\n\n"
+    "greymatch fit --system pendulum --minutes 3 --out runs/pendulum\n\n"
+    "greymatch fit --physics swing.py:physics --data swings.csv --trajectory id --time t --set residual.width=32\n\n"
+    "greymatch fit --resume runs/swing"
+)
+
+
+def command(
+    run: Annotated[
+        Path | None, typer.Argument(metavar="FOLDER", help="With --resume: the run.", show_default=False)
+    ] = None,
+    system: Annotated[str | None, typer.Option(metavar="NAME", help="A built-in system.")] = None,
+    physics: PhysicsFile = None,
+    data: Annotated[str | None, typer.Option(metavar="FILE", help="Trajectories to learn from.")] = None,
+    validation: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Trajectories to choose the weights by; else a tenth of --data.")
+    ] = None,
+    states: Annotated[str | None, typer.Option(metavar="A,B", help="State columns; else those of the physics.")] = None,
+    inputs: Annotated[str | None, typer.Option(metavar="U", help="Input columns; else those of the physics.")] = None,
+    trajectory: Annotated[str | None, typer.Option(metavar="COL", help="Name of the trajectory column.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="COL", help="Name of the time column.")] = None,
+    settings: Annotated[Path | None, typer.Option("--config", metavar="FILE.toml", help="Settings.")] = None,
+    changes: Changes = None,
+    minutes: Minutes = None,
+    steps: Annotated[int | None, typer.Option(help="Budget in steps.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the training.")] = None,
+    method: Annotated[str | None, typer.Option(help="vgb-dm, gb-dm or vbb-dm.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of the run; else runs/NAME.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Fit a model to trajectories: a built-in system's, or your own with your own physics."""
+    source = Source(system, physics, data, validation, states, inputs, trajectory, time)
+    options = {"training__minutes": minutes, "training__steps": steps, "training__seed": seed, "method": method}
+    asked = chosen(changes or [], **options)
+    output = Output(quiet, as_json)
+    if resume:
+        where, model = _resumed(_where(run, out), source, config(settings) | asked, quiet)
+    elif run is not None:
+        raise GreymatchError(f"FOLDER is for --resume; got {str(run)!r}. Name the folder of a new run with --out.")
+    else:
+        where = out or Path("runs") / source.name
+        model = _new(where, source, config(settings), asked, quiet)
+    _tell(output, model, where)
+
+
+def _where(run: Path | None, out: Path | None) -> Path:
+    found = {str(path): path for path in (run, out) if path is not None}
+    if len(found) != 1:
+        raise GreymatchError(f"`--resume` needs the folder of one run, such as --resume runs/swing; got {list(found)}.")
+    return next(iter(found.values()))
+
+
+def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any], quiet: bool) -> GreyBox:
+    from greymatch.training.run import Lock
+
+    source.check()
+    if started(where):
+        raise GreymatchError(
+            f"`--out` {str(where)!r} holds a run already. Go on with it, greymatch fit --resume {where}, "
+            "or choose another folder."
+        )
+    problem = source.open()
+    told = Command(source, problem.settings.updated(base).updated(with_budget(asked)))
+    with Lock(folder(where)):  # not over the words of a run under way
+        told.write(where)
+    return _fitted(problem, told, where, quiet)
+
+
+def _resumed(where: Path, source: Source, asked: dict[str, Any], quiet: bool) -> tuple[Path, GreyBox]:
+    told = Command.read(where)
+    told.check_same(source, asked)
+    return where, _fitted(told.source.open(), told, where, quiet)
+
+
+def _fitted(problem: Problem, told: Command, where: Path, quiet: bool) -> GreyBox:
+    from greymatch.training.fit import fit
+
+    return train(
+        lambda progress: fit(
+            problem.physics,
+            problem.data,
+            problem.validation,
+            settings=told.settings,
+            folder=where,
+            resume=started(where),
+            progress=progress,
+        ),
+        quiet,
+        ["greymatch", "fit", "--resume", str(where)],
+    )
+
+
+def _tell(output: Output, model: GreyBox, where: Path) -> None:
+    record, path = model.record, where / "model.safetensors"
+    output.show(
+        f"{record['steps']} steps in {record['seconds']:.0f} s; best at step {record['best_step']}: validation error "
+        f"{record['validation_error']:.3g} of the data's variance\nmodel: {path}"
+    )
+    output.finish({"model": str(path), "folder": str(where), **record, "settings": model.settings.model_dump()})

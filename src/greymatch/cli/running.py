@@ -1,0 +1,115 @@
+"""The folder of a run as the command line leaves it: how to go on with it, and how to start over."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from greymatch.cli.guard import STOPPED
+from greymatch.cli.source import Source
+from greymatch.errors import GreymatchError
+
+if TYPE_CHECKING:
+    from greymatch.models.greybox import GreyBox
+    from greymatch.settings import Settings
+    from greymatch.training.progress import Meter, Moment
+
+COMMAND = "command.json"
+
+
+@dataclass(frozen=True)
+class Command:
+    """What `fit` was told, enough to go on with it."""
+
+    source: Source
+    settings: Settings
+
+    def write(self, folder: Path) -> None:
+        from greymatch import __version__
+        from greymatch.files import write_json
+
+        tree = {"greymatch": __version__, **asdict(self.source.absolute()), "settings": self.settings.model_dump()}
+        write_json(folder / COMMAND, tree)
+
+    @staticmethod
+    def read(folder: Path) -> Command:
+        from greymatch.settings import Settings
+
+        path = folder / COMMAND
+        if not path.is_file():
+            raise GreymatchError(f"`--resume`: {str(folder)!r} holds no run of `greymatch fit`: no {COMMAND} there.")
+        try:
+            tree = json.loads(path.read_text())
+            return Command(Source.of(tree), Settings.checked(tree["settings"]))
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            raise GreymatchError(f"{str(path)!r} is not what `greymatch fit` wrote ({error!r}). Start anew.") from None
+
+    def check_same(self, source: Source, changes: dict[str, Any]) -> None:
+        """Options given beside --resume must say what the run was started with."""
+        mine = self.source.said()
+        other = [f"--{name}" for name, value in source.absolute().said().items() if mine.get(name) != value]
+        wanted = self.settings.updated(changes)
+        other += [key for key in changes if wanted != self.settings and _differs(wanted, self.settings, key)]
+        if other:
+            raise GreymatchError(
+                f"a resumed run must be the same run; {', '.join(other)} differ from {COMMAND}. "
+                "Leave them out, or start a new run with another --out."
+            )
+
+
+def _differs(one: Settings, other: Settings, key: str) -> bool:
+    values: list[Any] = [one, other]
+    for part in key.split("."):
+        values = [getattr(value, part) for value in values]
+    return values[0] != values[1]
+
+
+class Wordless:
+    """A meter whose `say` is left to the command, which knows better how to go on."""
+
+    def __init__(self, inner: Meter) -> None:
+        self._inner = inner
+
+    def show(self, moment: Moment) -> None:
+        self._inner.show(moment)
+
+    def say(self, text: str) -> None:
+        return None
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def train(how: Callable[[Meter], GreyBox], quiet: bool, again: list[str]) -> GreyBox:
+    """The model that `how` fits; when it is stopped, `again` are the words that go on with it."""
+    from greymatch.training.progress import meter
+
+    try:
+        return how(Wordless(meter(quiet)))
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; nothing is lost. Go on with:\n  {shlex.join(again)}", err=True)
+        raise typer.Exit(STOPPED) from None
+
+
+def started(folder: Path) -> bool:
+    """Whether there is a checkpoint to go on from."""
+    from greymatch.training.loop import LAST
+
+    return (folder / LAST).exists()
+
+
+def forget(folder: Path) -> None:
+    """Remove the run in `folder`: the files a fit writes, and no others."""
+    from greymatch.training.loop import BEST, LAST
+    from greymatch.training.run import PLAN, Lock
+
+    if folder.is_dir():
+        with Lock(folder):
+            for name in (LAST, BEST, PLAN, COMMAND, "model.safetensors", "metrics.jsonl"):
+                (folder / name).unlink(missing_ok=True)

@@ -1,0 +1,104 @@
+"""A model judged on trajectories it has not seen, beside the trivial references."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.forecast.forecast import Forecast
+from greymatch.forecast.posterior import Posterior
+from greymatch.forecast.references import hold, physics_only, time_mean, true_mean, zero
+from greymatch.forecast.scores import Scores, score
+from greymatch.models.greybox import GreyBox
+from greymatch.systems.system import System
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVEL = 0.9
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Forecast, scores and parameters of a model on `test`, of which each trajectory's first `given` points are shown.
+
+    `references` are keyed by name, in the order of the honest table; `share` is that of `GreyBox.physics_share`.
+    """
+
+    model: GreyBox
+    test: Trajectories
+    history: Trajectories
+    forecast: Forecast
+    scores: Scores
+    references: dict[str, Scores]
+    posterior: Posterior | None
+    share: dict[str, dict[str, float]]
+
+    def table(self) -> pd.DataFrame:
+        """The honest table: one row for the model and one for each reference, best first."""
+        import pandas as pd
+
+        rows = {self.model.settings.method: self.scores} | self.references
+        columns = ("mse", "rmse", "mae", "nmse", "crps", "coverage")
+        frame = pd.DataFrame({name: {c: getattr(s, c) for c in columns} for name, s in rows.items()}).T
+        return frame.sort_values("mse")
+
+    @property
+    def best_reference(self) -> str:
+        return min(self.references, key=lambda name: self.references[name].mse)
+
+    @property
+    def beats_references(self) -> bool:
+        """Whether the forecast's MSE lies below that of every reference."""
+        return self.scores.mse < self.references[self.best_reference].mse
+
+    def parameters(self) -> dict[str, dict[str, float]]:
+        """For each parameter whose truth is known: RMSE, that of the prior's mean, and coverage of the intervals."""
+        if self.posterior is None:
+            return {}
+        known = {name: self.test.truth[name] for name in self.model.physics.free if name in self.test.truth}
+        errors = self.posterior.rmse(known)
+        covered = self.posterior.coverage(known, LEVEL)
+        return {
+            name: {
+                "rmse": float(errors[name]),
+                "prior_rmse": float(((truth - self.model.physics.params[name].mean) ** 2).mean() ** 0.5),
+                "coverage": float(covered[name]),
+            }
+            for name, truth in known.items()
+        }
+
+
+def evaluate(
+    model: GreyBox,
+    test: Trajectories,
+    given: int,
+    train: Trajectories | None = None,
+    system: System | None = None,
+    draws: int = 100,
+    seed: int = 0,
+) -> Evaluation:
+    """Forecast everything after the first `given` points of `test` and score it.
+
+    The per-time mean needs `train`, the true equations a built-in `system`; without them those rows are left out.
+    """
+    history = test.first(given)
+    times = test.times[:, given:]
+    forecast = model.forecast(history, times, draws=draws, seed=seed)
+    references = {"hold": hold(history, times), "zero": zero(history, times)}
+    if train is not None:
+        references["per-time mean"] = time_mean(train, history, times)
+    references["physics only"] = physics_only(model.physics, history, times)
+    if system is not None:
+        references["true equations, mean parameters"] = true_mean(system, history, times)
+    return Evaluation(
+        model=model,
+        test=test,
+        history=history,
+        forecast=forecast,
+        scores=score(forecast, test, LEVEL),
+        references={name: score(reference, test, LEVEL) for name, reference in references.items()},
+        posterior=model.infer(history, seed=seed) if model.network.physics.free else None,
+        share=model.physics_share(test),
+    )

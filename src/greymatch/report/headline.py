@@ -1,0 +1,165 @@
+"""The head of the page: what was fitted, whether it is any good, and the few numbers that matter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.evaluation import Evaluation
+from greymatch.methods import method_named
+from greymatch.report.numbers import counted, duration, listed, number, percent, ratio
+from greymatch.report.parameters import judged_parameters
+from greymatch.report.share import share_warning
+from greymatch.training.run import fingerprint
+
+NARROW, WIDE = 0.8, 0.97  # coverage of 90 % bands beyond which the reader is told
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    name: str
+    value: str
+    remark: str
+
+
+@dataclass(frozen=True)
+class Headline:
+    fitted: str
+    verdict: str
+    good: bool
+    figures: tuple[KeyFigure, ...]
+    warnings: tuple[str, ...]
+
+
+def headline(evaluation: Evaluation, train: Trajectories | None) -> Headline:
+    figures = (_error(evaluation), _reference(evaluation), _parameters(evaluation), _coverage(evaluation))
+    return Headline(
+        fitted=f"{_model(evaluation)} {_data(evaluation, train)}",
+        verdict=_verdict(evaluation),
+        good=evaluation.beats_references,
+        figures=(*figures, _time(evaluation)),
+        warnings=tuple(filter(None, _warnings(evaluation))),
+    )
+
+
+def _model(evaluation: Evaluation) -> str:
+    physics, method = evaluation.model.physics, method_named(evaluation.model.settings.method)
+    order = "second" if physics.order == 2 else "first"
+    free = evaluation.model.network.physics.free
+    inferred = f" It infers {listed(free)} for each trajectory." if free else ""
+    return (
+        f"{method.name} ({method.title}) fitted to {physics.name}: {order} order in {listed(physics.states)}"
+        f"{_grid(evaluation)}.{inferred}"
+    )
+
+
+def _grid(evaluation: Evaluation) -> str:
+    shape = tuple(evaluation.test.values.shape[3:])
+    return f", on a grid of {' × '.join(map(str, shape))}" if shape else ""
+
+
+def _data(evaluation: Evaluation, train: Trajectories | None) -> str:
+    recorded = evaluation.model.record.get("trajectories", {})
+    learned = len(train) if train is not None else recorded.get("train")
+    source = f"Learned from {counted(learned, 'trajectory')}; judged" if learned else "Judged"
+    given, lead = evaluation.history.lengths, evaluation.forecast.lead
+    furthest = float(lead[lead.isfinite()].max())
+    points = counted(int(given.max()), "point")
+    shown = points if int(given.min()) == int(given.max()) else f"up to {points}"
+    return (
+        f"{source} on {counted(len(evaluation.test), 'trajectory')} by forecasts of up to "
+        f"{number(furthest)}{_time_unit(evaluation)} ahead, made from the first {shown} of each."
+    )
+
+
+def _time_unit(evaluation: Evaluation) -> str:
+    unit = evaluation.test.units.get("time")
+    return f" {unit}" if unit else " time units"
+
+
+def _verdict(evaluation: Evaluation) -> str:
+    own, name = evaluation.scores, evaluation.best_reference
+    best = evaluation.references[name]
+    if not math.isfinite(own.mse):
+        lost = counted(len(own.lost), "trajectory")
+        return f"It failed: in {lost} every member of the forecast diverged, so its error is infinite."
+    if evaluation.beats_references:
+        times = number(ratio(best.mse, own.mse))
+        return f"It beat every reference: the best of them, “{name}”, has {times} times its forecast MSE."
+    times = number(ratio(own.mse, best.mse))
+    return f"It did not beat the references: its forecast MSE is {times} times that of the best one, “{name}”."
+
+
+def _error(evaluation: Evaluation) -> KeyFigure:
+    scores = evaluation.scores
+    return KeyFigure("Forecast MSE", number(scores.mse), f"NMSE {number(scores.nmse)}")
+
+
+def _reference(evaluation: Evaluation) -> KeyFigure:
+    name = evaluation.best_reference
+    return KeyFigure("Best reference’s MSE", number(evaluation.references[name].mse), name)
+
+
+def _parameters(evaluation: Evaluation) -> KeyFigure:
+    judged = judged_parameters(evaluation)
+    if not judged:
+        return KeyFigure("Parameter RMSE", "–", "truth not known" if evaluation.posterior else "none inferred")
+    if len(judged) == 1:
+        ((name, one),) = judged.items()
+        remark = f"{name}; mean of the prior: {number(one['prior_rmse'])}"
+        return KeyFigure("Parameter RMSE", number(one["rmse"]), remark)
+    shares = [ratio(one["rmse"], one["prior_rmse"]) for one in judged.values()]
+    each = [f"{name} {number(one['rmse'])} of {number(one['prior_rmse'])}" for name, one in judged.items()]
+    return KeyFigure("Parameter RMSE", percent(sum(shares) / len(shares)), f"of the prior’s: {listed(each, 3)}")
+
+
+def _coverage(evaluation: Evaluation) -> KeyFigure:
+    coverage = evaluation.scores.coverage
+    remark = "of the truth; 90 % is right" if math.isfinite(coverage) else "a single draw has no bands"
+    return KeyFigure("90 % bands hold", percent(coverage), remark)
+
+
+def _time(evaluation: Evaluation) -> KeyFigure:
+    record = evaluation.model.record
+    if "seconds" not in record:
+        return KeyFigure("Training time", "–", "not recorded")
+    return KeyFigure("Training time", duration(record["seconds"]), counted(record.get("steps", 0), "step"))
+
+
+def _warnings(evaluation: Evaluation) -> list[str]:
+    return [
+        _same_data(evaluation),
+        _by_nmse(evaluation),
+        _bands(evaluation),
+        _failed(evaluation),
+        share_warning(evaluation),
+    ]
+
+
+def _same_data(evaluation: Evaluation) -> str:
+    same = evaluation.model.record.get("data") == fingerprint(evaluation.test)
+    return "These are the very trajectories the model was trained on: the errors say nothing about new ones." * same
+
+
+def _by_nmse(evaluation: Evaluation) -> str:
+    """States in different units can make the MSE say one thing and the NMSE another."""
+    best = min(evaluation.references, key=lambda name: evaluation.references[name].nmse)
+    beats = evaluation.scores.nmse < evaluation.references[best].nmse
+    if beats == evaluation.beats_references:
+        return ""
+    own, other = number(evaluation.scores.nmse), number(evaluation.references[best].nmse)
+    does = "does" if beats else "does not"
+    return f"By NMSE, which weighs the states alike, it {does} beat the references: {own}, and {other} for “{best}”."
+
+
+def _bands(evaluation: Evaluation) -> str:
+    coverage = evaluation.scores.coverage
+    if coverage < NARROW:
+        return f"The bands are too narrow: only {percent(coverage)} of the truth lies in those of 90 %. Take them as a lower bound."
+    return f"The bands are too wide: {percent(coverage)} of the truth lies in those of 90 %." * (coverage > WIDE)
+
+
+def _failed(evaluation: Evaluation) -> str:
+    failed, members = evaluation.forecast.failed, evaluation.forecast.status.numel()
+    return f"{failed} of {counted(members, 'member')} of the forecast did not solve; see Failures." * bool(failed)
