@@ -30,11 +30,15 @@ class ResidualSettings(Section):
     width: int = Field(default=64, ge=1, description="units (or channels) of each hidden layer")
     depth: int = Field(default=2, ge=1, description="hidden layers of the shared trunk")
     kernel: int = Field(default=1, ge=1, description="size of the convolutions (conv only); 1 is pointwise")
-    padding: Literal["circular", "replicate", "zeros"] = Field(default="circular", description="beyond the grid (conv only)")
+    padding: Literal["circular", "replicate", "zeros"] = Field(
+        default="circular", description="beyond the grid (conv only)"
+    )
     composition: Literal["additive", "informed", "multiplicative"] = "additive"
     sees_theta: bool = Field(default=False, description="give theta to the residual; it may then undo the physics")
     sees_time: bool = Field(default=False, description="give t to the residual: a field that is not autonomous")
-    kinematics: Literal["exact", "learned"] = Field(default="exact", description="order 2: whether dx/dt = v is certain")
+    kinematics: Literal["exact", "learned"] = Field(
+        default="exact", description="order 2: whether dx/dt = v is certain"
+    )
 
 
 class MatchingSettings(Section):
@@ -42,15 +46,23 @@ class MatchingSettings(Section):
 
     interpolant: str = Field(default="quintic", description="linear, lagrange-N, cubic, quintic or bridge-SIGMA")
     points: int = Field(default=8, ge=1, description="matching points drawn for each window")
-    horizon: float | None = Field(default=None, gt=0, description="how far beyond the window to match; None: to the end")
+    horizon: float | None = Field(
+        default=None, gt=0, description="how far beyond the window to match; None: to the end"
+    )
     alpha: float = Field(default=1.0, gt=0, description="order 2: weight of the acceleration term")
     size: float = Field(default=0.001, ge=0, description="weight of the residual's absolute size: the least one")
-    sensitivity: float = Field(default=0.5, ge=0, description="weight of what the residual depends on: the simplest one")
+    sensitivity: float = Field(
+        default=0.5, ge=0, description="weight of what the residual depends on: the simplest one"
+    )
     evidence: float | None = Field(
         default=None, gt=0, description="independent velocities that the future counts for; None: the window's points"
     )
-    noise_floor: float = Field(default=1e-4, gt=0, description="least velocity noise, relative to the data's velocities")
-    amplitude_floor: float = Field(default=0.2, gt=0, description="least window amplitude, relative to the data's spread")
+    noise_floor: float = Field(
+        default=1e-4, gt=0, description="least velocity noise, relative to the data's velocities"
+    )
+    amplitude_floor: float = Field(
+        default=0.2, gt=0, description="least window amplitude, relative to the data's spread"
+    )
 
 
 class TrainingSettings(Section):
@@ -62,7 +74,9 @@ class TrainingSettings(Section):
     rate: float = Field(default=2e-3, gt=0, description="peak learning rate")
     warmup: float = Field(default=0.02, ge=0, lt=1, description="part of the budget over which the rate rises")
     decay: float = Field(default=1e-4, ge=0, description="weight decay")
-    clip: float = Field(default=5.0, gt=0, description="gradients larger than this multiple of their usual norm are cut")
+    clip: float = Field(
+        default=5.0, gt=0, description="gradients larger than this multiple of their usual norm are cut"
+    )
     ema: float = Field(default=0.999, ge=0, lt=1, description="decay of the averaged weights that are kept; 0: none")
     validations: int = Field(default=20, ge=1, description="how many times the forecast is validated in the run")
     patience: int | None = Field(default=None, ge=1, description="stop after so many validations without gain")

@@ -28,7 +28,8 @@ def failures(evaluation: Evaluation) -> Failures:
         return Failures(f"None: all {members} of the forecast were solved to the end.", None, _references(evaluation))
     lost = evaluation.scores.lost
     gone = (
-        f" In {counted(len(lost), 'trajectory')} no member was left at some point, so the error is infinite: {listed(lost)}."
+        f" In {counted(len(lost), 'trajectory')} no member was left at some point, so the error is infinite: "
+        f"{listed(lost)}."
         if lost
         else " Every trajectory has members left, and the scores use those."
     )

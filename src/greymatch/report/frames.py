@@ -48,7 +48,7 @@ def _caption(evaluation: Evaluation, chosen: list[Chosen]) -> str:
     left_out = f" The first {MOST_STATES} of {len(states)} states are drawn." if len(states) > MOST_STATES else ""
     return (
         f"{len(chosen)} of {chosen[0].ranked} trajectories, from the smallest error to the largest. {layout} Truth and "
-        f"mean share one colour scale; the error (mean less truth) has its own, white where there is none.{cut}{left_out}"
+        f"mean share one colour scale; the error, mean minus truth, has its own, white at zero.{cut}{left_out}"
     )
 
 

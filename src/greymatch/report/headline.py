@@ -156,7 +156,7 @@ def _by_nmse(evaluation: Evaluation) -> str:
 def _bands(evaluation: Evaluation) -> str:
     coverage = evaluation.scores.coverage
     if coverage < NARROW:
-        return f"The bands are too narrow: only {percent(coverage)} of the truth lies in those of 90 %. Take them as a lower bound."
+        return f"The bands are too narrow: only {percent(coverage)} of the truth lies in those of 90 %."
     return f"The bands are too wide: {percent(coverage)} of the truth lies in those of 90 %." * (coverage > WIDE)
 
 

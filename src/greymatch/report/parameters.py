@@ -114,4 +114,7 @@ def _caption(evaluation: Evaluation, known: bool) -> str:
     )
     some = f" {MOST_TRAJECTORIES} of {count} trajectories are drawn." if count > MOST_TRAJECTORIES else ""
     left_out = f" The first {MOST_PARAMETERS} of {len(free)} parameters." if len(free) > MOST_PARAMETERS else ""
-    return f"One point for each trajectory. {how} A bar as long as the shaded band means nothing was learned.{some}{left_out}"
+    return (
+        f"One point for each trajectory. {how} A bar as long as the shaded band means nothing was learned."
+        f"{some}{left_out}"
+    )

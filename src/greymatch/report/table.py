@@ -70,7 +70,7 @@ def published(system: System | None) -> str:
     if system is None or not system.paper_mse:
         return ""
     values = ", ".join(f"{name} {number(value)}" for name, value in system.paper_mse.items())
-    return f"Forecast MSE that the paper reports for this system: {values}. The paper's own data and budget, so a guide only."
+    return f"Forecast MSE that the paper reports for this system, with its own data and budget: {values}."
 
 
 def _named(evaluation: Evaluation, state: str) -> str:
