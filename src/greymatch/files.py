@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from greymatch.errors import GreymatchError
 
-HEADER = "greymatch"
+HEADER, DIGEST = "greymatch", "digest"
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
@@ -20,7 +22,8 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]
     from safetensors.torch import save
 
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_bytes(path, save(contiguous, metadata={HEADER: json.dumps(header)}))
+    text = json.dumps(header)
+    write_bytes(path, save(contiguous, metadata={HEADER: text, DIGEST: _digest(contiguous, text)}))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -41,7 +44,18 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         ) from None
     if not isinstance(header, dict):
         raise GreymatchError(f"{str(path)!r} holds no greymatch header; save the model again.")
+    if metadata.get(DIGEST) != _digest(tensors, metadata[HEADER]):
+        raise GreymatchError(f"{str(path)!r} was changed after it was written: its digest does not fit. Save it again.")
     return tensors, header
+
+
+def _digest(tensors: dict[str, Tensor], header: str) -> str:
+    """Tells whether a file holds what was written: against faults and carelessness, not against malice."""
+    digest = hashlib.sha256(header.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -74,6 +74,7 @@ def _where(run: Path | None, out: Path | None) -> Path:
 
 
 def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any], quiet: bool) -> GreyBox:
+    from greymatch.methods import method_named
     from greymatch.training.run import Lock
 
     source.check()
@@ -84,6 +85,7 @@ def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any
         )
     problem = source.open()
     told = Command(source, problem.settings.updated(base).updated(with_budget(asked)))
+    method_named(told.settings.method)
     with Lock(folder(where)):  # not over the words of a run under way
         told.write(where)
     return _fitted(problem, told, where, quiet)

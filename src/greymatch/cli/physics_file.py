@@ -30,7 +30,7 @@ def load_physics(text: str) -> Physics:
     found = getattr(module, name)
     if not isinstance(found, Physics):
         raise GreymatchError(
-            f"`--physics` must name a Physics; {name!r} in {str(path)!r} is a {type(found).__name__}. "
+            f"`--physics` must name a Physics; {name!r} in {str(path)!r} is of type {type(found).__name__}. "
             f"Write {name} = gm.Physics(function, states=[...]), or name one of {known}."
         )
     return found
@@ -69,7 +69,8 @@ def _run(path: Path) -> ModuleType:
 def _line(error: BaseException, path: Path) -> str:
     if isinstance(error, SyntaxError) and error.lineno:
         return f" at line {error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
     return f" at line {lines[-1]}" if lines else ""
 
 

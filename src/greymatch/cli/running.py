@@ -58,8 +58,8 @@ class Command:
         other += [key for key in changes if wanted != self.settings and _differs(wanted, self.settings, key)]
         if other:
             raise GreymatchError(
-                f"a resumed run must be the same run; {', '.join(other)} differ from {COMMAND}. "
-                "Leave them out, or start a new run with another --out."
+                f"a resumed run must be the same run; not as in its {COMMAND}: {', '.join(other)}. "
+                "Leave that out, or start a new run with another --out."
             )
 
 

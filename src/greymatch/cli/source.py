@@ -54,7 +54,7 @@ class Source:
     @property
     def name(self) -> str:
         """A name for the run's folder."""
-        return self.system or (self.physics or "run").rpartition(":")[0].rpartition(".")[0].rpartition("/")[2]
+        return self.system or Path((self.physics or "run").rpartition(":")[0]).stem
 
     def check(self) -> None:
         said = self.said()

@@ -49,8 +49,8 @@ class Windows:
         pairs = usable(data, length).nonzero()
         if not len(pairs):
             raise GreymatchError(
-                f"`window` must show every state and leave a future to match: it is {length} points, and the longest "
-                f"trajectory has {int(observed.max())}. Set a smaller `window`, or drop states that are hardly observed."
+                f"`window` must show every state and leave a future to match: it is {length} points, and the "
+                f"longest trajectory has {int(observed.max())}. Set a smaller `window`, or drop states hardly observed."
             )
         last = data.times.gather(1, (observed[:, None] - 1).clamp_min(0))[:, 0]
         return Windows(data, length, pairs, last)
@@ -67,7 +67,8 @@ class Windows:
         return self.pairs[chosen, 0]
 
     def gather(self, chosen: Tensor) -> Window:
-        return gather(self.data, *self.pairs[chosen].unbind(1), self.length)
+        rows, ends = self.pairs[chosen].unbind(1)
+        return gather(self.data, rows, ends, self.length)
 
     def future(self, chosen: Tensor, points: int, horizon: float | None, generator: torch.Generator) -> Tensor:
         """Matching times (B, M) between the end of each window and that of its trajectory, or the horizon.
@@ -112,7 +113,7 @@ def observed_lengths(data: Trajectories) -> Tensor:
 
 
 def usable(data: Trajectories, length: int) -> Tensor:
-    """Whether the window that ends at each point (N, T) ends with an observation, shows every state and has a future."""
+    """Whether the window that ends at each point (N, T) ends observed, shows every state and has a future."""
     ends = torch.arange(data.times.shape[1], device=data.times.device)
     seen = _of_states(data.mask)
     count = seen.long().cumsum(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import torch
@@ -95,7 +95,7 @@ class BridgePath:
         sigma = self.sigma.reshape(-1, *[1] * (mean.position.ndim - 3))
         kick = sigma * torch.randn(mean.position.shape, generator=generator, dtype=sigma.dtype, device=sigma.device)
         position = mean.position + kick * (ahead * behind / (ahead + behind)).sqrt()
-        return replace(mean, position=position, velocity=mean.velocity + kick * self._pull(behind, ahead))
+        return mean._replace(position=position, velocity=mean.velocity + kick * self._pull(behind, ahead))
 
     def _sides(self, rows: Tensor, interval: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
         """The times since the bridge began and until it ends."""

@@ -52,7 +52,10 @@ def load(path: str | Path, physics: Physics | None = None) -> GreyBox:
     try:
         settings = Settings.checked(header["settings"])
         shapes = Shapes(**{**header["shapes"], "grid": tuple(header["shapes"]["grid"])})
-        network = Network(known, settings, Scales(**_section(tensors, "scales.")), shapes)
+        scales = Scales(**_section(tensors, "scales."))
+        _check_fit(known, settings, scales, shapes)
+        with torch.random.fork_rng(devices=[]):  # nets start at random, which is no business of the caller's
+            network = Network(known, settings, scales, shapes)
         network.load_state_dict(_section(tensors, "weights."))
     except (TypeError, KeyError, RuntimeError) as error:
         raise GreymatchError(f"{str(path)!r} does not hold the model its header describes: {error}") from None
@@ -70,6 +73,15 @@ def _check_header(header: dict[str, Any], path: str | Path) -> None:
     missing = [key for key in ("settings", "physics", "shapes") if not isinstance(header.get(key), dict)]
     if missing:
         raise GreymatchError(f"{str(path)!r} lacks {missing} in its header; save the model again.")
+
+
+def _check_fit(physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:
+    wanted = {"step": (), "input_center": (len(physics.inputs),), "input_spread": (len(physics.inputs),)}
+    for name, scale in scales.tensors().items():
+        if tuple(scale.shape) != wanted.get(name, (len(physics.states),)):
+            raise TypeError(f"scale {name!r} has shape {tuple(scale.shape)}")
+    if shapes.window != settings.window:
+        raise TypeError(f"its window is {settings.window} points, its encoder reads {shapes.window}")
 
 
 def _resolved(described: dict[str, Any], physics: Physics | None, path: str | Path) -> Physics:

@@ -24,7 +24,7 @@ from greymatch.report.numbers import number
 WIDTH = 4.0  # inches; a panel is shown 300 to 450 pixels wide, so that the text stays readable
 MOST_POINTS = 400  # of a line: more cannot be seen
 
-_STYLE: dict[str, Any] = {
+_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: small, searchable, and in any script
     "text.parse_math": False,  # names and units are the user's: a dollar is a dollar
     "font.family": "sans-serif",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from markupsafe import Markup
@@ -18,6 +19,7 @@ from greymatch.report.numbers import number
 
 MOST_STATES = 2
 FRAMES = 4
+Aspect = Literal["equal", "auto"]
 _ROWS = ("truth", "mean", "error")
 _DPI = 110  # of the pictures inside the figure
 
@@ -117,7 +119,7 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
 
 
-def _picture(ax: Axes, values: np.ndarray, limits: tuple[float, float], is_error: bool, aspect: str) -> None:
+def _picture(ax: Axes, values: np.ndarray, limits: tuple[float, float], is_error: bool, aspect: Aspect) -> None:
     ax.imshow(
         np.ma.masked_invalid(values),
         origin="lower",

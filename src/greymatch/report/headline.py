@@ -10,7 +10,7 @@ from greymatch.evaluation import Evaluation
 from greymatch.methods import method_named
 from greymatch.report.numbers import counted, duration, listed, number, percent, ratio
 from greymatch.report.parameters import judged_parameters
-from greymatch.report.share import share_warning
+from greymatch.report.share import taken_over
 from greymatch.training.run import fingerprint
 
 NARROW, WIDE = 0.8, 0.97  # coverage of 90 % bands beyond which the reader is told
@@ -133,7 +133,7 @@ def _warnings(evaluation: Evaluation) -> list[str]:
         _by_nmse(evaluation),
         _bands(evaluation),
         _failed(evaluation),
-        share_warning(evaluation),
+        _taken_over(evaluation),
     ]
 
 
@@ -158,6 +158,14 @@ def _bands(evaluation: Evaluation) -> str:
     if coverage < NARROW:
         return f"The bands are too narrow: only {percent(coverage)} of the truth lies in those of 90 %."
     return f"The bands are too wide: {percent(coverage)} of the truth lies in those of 90 %." * (coverage > WIDE)
+
+
+def _taken_over(evaluation: Evaluation) -> str:
+    taken = taken_over(evaluation)
+    does = (
+        f"The learned residual does more than the known physics in the equation of {listed(taken)}; see Physics share."
+    )
+    return does if taken else ""
 
 
 def _failed(evaluation: Evaluation) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from greymatch.evaluation import Evaluation
 from greymatch.methods import method_named
@@ -22,7 +23,7 @@ def share(evaluation: Evaluation) -> Plate | None:
     if not known:
         return None
     figure, (ax,) = new_axes(0.7 + 0.36 * len(known))
-    places = np.arange(len(known))
+    places = list(range(len(known)))
     shares = np.array([100 * part["share"] for part in known.values()])
     ax.barh(places, shares, color=_PHYSICS.colour, height=0.62)
     ax.barh(places, 100 - shares, left=shares, color=_RESIDUAL.colour, height=0.62)
@@ -36,7 +37,7 @@ def share(evaluation: Evaluation) -> Plate | None:
     return Plate((Panel(drawn),), _caption(evaluation, known), (_PHYSICS, _RESIDUAL))
 
 
-def _write(ax, place: int, part: dict[str, float]) -> None:
+def _write(ax: Axes, place: float, part: dict[str, float]) -> None:
     style = {"va": "center", "color": "white", "fontsize": 8.5}
     if part["share"] > 0.3:
         ax.text(1, place, f"physics {number(part['physics'])}", ha="left", **style)
@@ -59,11 +60,16 @@ def _caption(evaluation: Evaluation, known: dict[str, dict[str, float]]) -> str:
     )
 
 
+def taken_over(evaluation: Evaluation) -> list[str]:
+    """The states in whose equations the residual does more than the physics."""
+    return [name for name, part in evaluation.share.items() if part["share"] < LEAST]
+
+
 def share_warning(evaluation: Evaluation) -> str:
     """In plain words, when the residual takes over; empty when it does not."""
     if not method_named(evaluation.model.settings.method).uses_physics:
         return "This method uses no physics: the learned field does all the work, and no parameter is inferred."
-    taken = [name for name, part in evaluation.share.items() if part["share"] < LEAST]
+    taken = taken_over(evaluation)
     if not taken:
         return ""
     return (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from greymatch.evaluation import Evaluation
+from greymatch.report.figures import with_unit
 from greymatch.report.numbers import number, ratio
 from greymatch.systems.system import System
 
@@ -39,28 +41,25 @@ class Table:
 def honest_table(evaluation: Evaluation) -> Table:
     """Best first, with each row's MSE as a multiple of the model's."""
     own = evaluation.model.settings.method
-    rows = tuple(
-        Row(
-            f"{name} (the model)" if name == own else str(name),
-            (
-                *(number(float(row[column])) for column in COLUMNS),
-                number(ratio(float(row["mse"]), evaluation.scores.mse)),
-            ),
-            marked=name == own,
-        )
-        for name, row in evaluation.table().iterrows()
-    )
+    scores = evaluation.table().to_dict("index")
+    rows = tuple(_row(str(name), row, evaluation.scores.mse, marked=name == own) for name, row in scores.items())
     return Table(("Forecast", *COLUMNS.values(), "Times the model’s MSE"), rows, _caption(evaluation))
+
+
+def _row(name: str, scores: Mapping[Hashable, float], own: float, marked: bool) -> Row:
+    cells = [number(scores[column]) for column in COLUMNS]
+    return Row(f"{name} (the model)" if marked else name, (*cells, number(ratio(scores["mse"], own))), marked)
 
 
 def by_state(evaluation: Evaluation) -> Table | None:
     """The model's scores of each state; nothing where there is but one."""
-    if len(evaluation.forecast.states) < 2:
+    states = evaluation.forecast.states
+    if len(states) < 2:
         return None
-    totals = evaluation.scores.table()
+    scores = evaluation.scores.table().to_dict("index")
     rows = tuple(
-        Row(_named(evaluation, name), tuple(number(float(totals[column][name])) for column in COLUMNS))
-        for name in evaluation.forecast.states
+        Row(with_unit(name, evaluation.forecast.units), tuple(number(scores[name][column]) for column in COLUMNS))
+        for name in states
     )
     return Table(("State", *COLUMNS.values()), rows, "The model's forecast, state by state, in the units of each.")
 
@@ -71,11 +70,6 @@ def published(system: System | None) -> str:
         return ""
     values = ", ".join(f"{name} {number(value)}" for name, value in system.paper_mse.items())
     return f"Forecast MSE that the paper reports for this system, with its own data and budget: {values}."
-
-
-def _named(evaluation: Evaluation, state: str) -> str:
-    unit = evaluation.forecast.units.get(state)
-    return f"{state} ({unit})" if unit else state
 
 
 def _caption(evaluation: Evaluation) -> str:

@@ -40,11 +40,14 @@ class Validator:
 
     @staticmethod
     def of(data: Trajectories, length: int) -> Validator:
-        rows = usable(data, length)[:, length - 1 : length].any(1).nonzero()[:MOST_TRAJECTORIES, 0]
+        # two observations give the velocity that a forecast of order 2 starts with
+        shown = data.mask[:, :length].sum(1).flatten(1).amin(1) >= 2
+        rows = (shown & usable(data, length)[:, length - 1 : length].any(1)).nonzero()[:MOST_TRAJECTORIES, 0]
         if not len(rows):
             raise GreymatchError(
-                f"`validation` must hold a trajectory that shows every state in its first {length} points (the window) "
-                f"and goes on; the longest has {int(data.lengths.max())}. Give longer ones, or set a smaller `window`."
+                f"`validation` must hold a trajectory that shows every state twice in its first {length} points (the "
+                f"window) and goes on; the longest has {int(data.lengths.max())} points. Give longer ones, or set a "
+                "smaller `window`."
             )
         data = data.select(rows.cpu())
         rows = torch.arange(len(data), device=data.times.device)

@@ -1,0 +1,78 @@
+"""Untrained networks to test with, on decays and on fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from greymatch.data.scaling import Scales
+from greymatch.data.trajectories import Trajectories
+from greymatch.data.windows import Windows
+from greymatch.matching.interpolants import interpolant
+from greymatch.models.network import Network
+from greymatch.physics.operators import laplacian
+from greymatch.physics.physics import Physics
+from greymatch.physics.priors import LogNormal, Uniform
+from greymatch.settings import Settings
+
+Build = Callable[..., Network]
+WINDOW = 6
+
+
+def _data(order: int, grid: tuple[int, ...], rows: int = 5, points: int = 12) -> Trajectories:
+    """Two states a, b that wave with their own phases on every pixel."""
+    generator = torch.Generator().manual_seed(7)
+    times = torch.arange(points, dtype=torch.float64) * 0.2
+    phase = 6 * torch.rand(rows, 1, 2, *grid, generator=generator, dtype=torch.float64)
+    values = torch.sin(times.reshape(1, -1, 1, *(1,) * len(grid)) * order + phase)
+    mask = torch.ones_like(values, dtype=torch.bool)
+    axes = ("z", "y", "x")[3 - len(grid) :]
+    return Trajectories(("a", "b"), times.repeat(rows, 1), values, mask, np.arange(rows), grid=axes)
+
+
+def _physics(order: int, axes: int, complete: tuple[str, ...]) -> Physics:
+    def right(t, x, p):
+        spread = laplacian(x.a, 1.0, dims=axes) if axes else -x.a
+        return {"a": p.k * spread + x.b, "b": -p.c * x.b * x.a}
+
+    params = {"k": LogNormal(1.0, 0.3), "g": 9.81, "c": Uniform(0.0, 1.0)}
+    return Physics(right, ["a", "b"], params, order, grid=("z", "y", "x")[3 - axes :], complete=complete)
+
+
+@pytest.fixture(scope="session")
+def waves() -> Callable[..., Trajectories]:
+    """`waves(order, grid)`: trajectories that fit `build`."""
+    return _data
+
+
+@pytest.fixture(scope="session")
+def build() -> Build:
+    """`build(order=1, grid=(), complete=(), trained=False, **settings)`: a network with its weights as they start.
+
+    `trained=True` gives it other weights, as training would; double underscores stand for dots.
+    """
+
+    def make(
+        order: int = 1,
+        grid: tuple[int, ...] = (),
+        complete: tuple[str, ...] = (),
+        trained: bool = False,
+        **changes: Any,
+    ) -> Network:
+        data = _data(order, grid)
+        small = {"encoder.width": 8, "residual.width": 8, "encoder.stencil": 5}
+        settings = Settings(window=WINDOW).updated(small | {k.replace("__", "."): v for k, v in changes.items()})
+        path = interpolant("quintic")(data.times, data.values, data.mask)
+        window = Windows.of(data, WINDOW).gather(torch.tensor([0]))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            network = Network.fitting(_physics(order, len(grid), complete), settings, Scales.of(data, path), window)
+            for parameter in network.parameters():
+                parameter.data += 0.3 * torch.randn_like(parameter) * trained
+        return network.requires_grad_(False)
+
+    return make

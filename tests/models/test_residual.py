@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from greymatch.errors import GreymatchError
+from greymatch.models.residual import FIELDS, ConvField, MlpField
+from greymatch.settings import ResidualSettings
+
+SETTINGS = ResidualSettings(width=8, depth=2)
+
+
+def shaken(field: MlpField | ConvField) -> MlpField | ConvField:
+    generator = torch.Generator().manual_seed(0)
+    for parameter in field.parameters():
+        parameter.data = torch.randn(parameter.shape, generator=generator) / 2
+    return field
+
+
+GRIDS = [(7,), (5, 4), (3, 4, 5)]
+
+
+@pytest.mark.parametrize(("kind", "grid"), [("mlp", ()), *((kind, grid) for kind in FIELDS for grid in GRIDS)])
+@pytest.mark.parametrize("batch", [(1,), (3, 2)])
+def test_a_field_starts_as_zero_and_has_one_output_for_each_state_and_head(
+    kind: str, grid: tuple[int, ...], batch: tuple[int, ...]
+):
+    field = FIELDS[kind](2, 3, 2, 2, len(grid), SETTINGS)
+    state, extra = torch.randn(*batch, 2, *grid), torch.randn(*batch, 3, *(1,) * len(grid))
+    assert torch.equal(field(state, extra), torch.zeros(*batch, 4, *grid))
+    assert shaken(field)(state, extra).std() > 0
+
+
+def test_a_pointwise_field_does_the_same_at_every_pixel():
+    field = shaken(MlpField(2, 3, 2, 1, 1, SETTINGS))
+    state, extra = torch.randn(4, 2, 6), torch.randn(4, 3, 1)
+    whole = field(state, extra)
+    torch.testing.assert_close(field(state[..., 2:3], extra), whole[..., 2:3])
+
+
+@pytest.mark.parametrize("kernel", [1, 3, 5])
+def test_a_periodic_convolution_moves_with_the_field_and_sees_its_neighbours(kernel: int):
+    settings = SETTINGS.model_copy(update={"kernel": kernel, "depth": 1})
+    field = shaken(ConvField(2, 1, 2, 1, 2, settings))
+    state, extra = torch.randn(3, 2, 12, 13), torch.randn(3, 1, 1, 1)
+    whole = field(state, extra)
+    shifted = field(state.roll((2, 5), (-2, -1)), extra)
+    torch.testing.assert_close(shifted, whole.roll((2, 5), (-2, -1)), rtol=1e-4, atol=1e-5)
+    other = state.clone()
+    other[..., 4, 4] += 1
+    reached = (field(other, extra) - whole).abs().amax((0, 1)) > 1e-6
+    reach = 2 * (kernel // 2)  # of one hidden layer and the head
+    assert int(reached.sum()) == (2 * reach + 1) ** 2
+
+
+def test_extra_inputs_may_differ_from_pixel_to_pixel():
+    field = shaken(ConvField(1, 1, 1, 1, 1, SETTINGS))
+    state, extra = torch.randn(2, 1, 5), torch.randn(2, 1, 5)
+    assert field(state, extra).shape == (2, 1, 5)
+
+
+def test_a_convolution_without_a_grid_is_refused():
+    with pytest.raises(GreymatchError, match=r"'conv' needs physics with 1 to 3 grid axes; got 0. Use kind 'mlp'"):
+        ConvField(1, 1, 1, 1, 0, SETTINGS)
+
+
+def test_an_even_kernel_is_refused():
+    with pytest.raises(GreymatchError, match=r"`residual.kernel` must be odd.*got 4. Use 5"):
+        ConvField(1, 1, 1, 1, 1, SETTINGS.model_copy(update={"kernel": 4}))
