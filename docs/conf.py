@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from functools import reduce
 from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from greymatch.methods import METHODS
+from greymatch.settings import Settings, known_keys
+from greymatch.systems import SYSTEMS
 
 _project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 
@@ -12,15 +19,91 @@ release = version = _project["version"]
 author = _project["authors"][0]["name"]
 copyright = author
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build"]
 
-myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
+autodoc_typehints = "signature"
+python_maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = f"{project} {release}"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
+html_show_copyright = html_show_sphinx = False
+
+
+# --- tables that come from the code, so that they cannot go stale
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows])
+
+
+def _settings_row(key: str, meaning: str) -> list[str]:
+    *outer, last = key.split(".")
+    section = reduce(getattr, outer, Settings())
+    kind = type(section).model_fields[last].annotation
+    choices = ", ".join(f"`{name}`" for name in get_args(kind)) if get_origin(kind) is Literal else ""
+    default = getattr(section, last)
+    shown = "" if default is None else f"`{default}`"
+    return [f"`{key}`", shown, "; ".join(part for part in (meaning, choices) if part)]
+
+
+myst_substitutions = {
+    "settings_table": _table(["key", "default", "meaning"], [_settings_row(*item) for item in known_keys().items()]),
+    "methods_table": _table(
+        ["method", "", "known physics", "latents drawn, KL paid"],
+        [
+            [f"`{one.name}`", one.title, "yes" if one.uses_physics else "no", "yes" if one.variational else "no"]
+            for one in METHODS.values()
+        ],
+    ),
+    "systems_table": _table(
+        ["name", "", "states", "parameters to infer", "points given"],
+        [
+            [
+                f"`systems.{one.name}`",
+                one.title,
+                ", ".join(one.physics.states),
+                ", ".join(one.physics.free),
+                str(one.given),
+            ]
+            for one in SYSTEMS.values()
+        ],
+    ),
+}
+
+
+# --- docstrings are Markdown; autodoc reads reStructuredText
+
+_FENCE, _CODE, _SPECIAL = re.compile(r"```(\w*)$"), re.compile(r"(`[^`]+`)"), re.compile(r"([*|\\]|_(?=\W|$))")
+
+
+def _text(line: str) -> str:
+    """A line of prose: code between single backticks, and no other markup."""
+    parts = [
+        f"``{part[1:-1]}``" if _CODE.fullmatch(part) else _SPECIAL.sub(r"\\\1", part) for part in _CODE.split(line)
+    ]
+    return re.sub(r"(``)(?=\w)(?<=\w``)", r"\1\\ ", "".join(parts))
+
+
+def _restructured(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    out: list[str] = []
+    fenced = False
+    for line in lines:
+        fence = _FENCE.match(line.strip())
+        if fence:
+            fenced = not fenced
+            out += ["", f".. code-block:: {fence[1]}", ""] if fenced else [""]
+        else:
+            out.append(f"    {line}" if fenced else _text(line))
+    lines[:] = out
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", _restructured)

@@ -48,6 +48,19 @@ def test_every_shorter_file_is_refused(tmp_path: Path):
             read_tensors(tmp_path / "cut")
 
 
+def test_a_file_changed_after_it_was_written_is_refused(tmp_path: Path):
+    path = tmp_path / "a.safetensors"
+    write_tensors(path, TENSORS, {"kind": "test", "window": 10})
+    whole = bytearray(path.read_bytes())
+    for changed in (whole[:-3] + bytes([whole[-3] ^ 1]) + whole[-2:], whole.replace(b'window\\": 10', b'window\\": 11')):
+        assert changed != whole
+        path.write_bytes(changed)
+        with pytest.raises(GreymatchError, match="was changed after it was written"):
+            read_tensors(path)
+    path.write_bytes(whole)
+    assert read_tensors(path)[1]["window"] == 10
+
+
 class Bomb:
     """Writes a file when it is unpickled."""
 

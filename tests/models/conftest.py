@@ -13,6 +13,7 @@ from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
 from greymatch.matching.interpolants import interpolant
+from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
 from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Physics
@@ -44,6 +45,16 @@ def _physics(order: int, axes: int, complete: tuple[str, ...]) -> Physics:
 
 
 @pytest.fixture(scope="session")
+def greybox() -> Callable[..., GreyBox]:
+    """`greybox(physics, data, trained=False, **settings)`: a model that was never fitted."""
+
+    def make(physics: Physics, data: Trajectories, trained: bool = False, **changes: Any) -> GreyBox:
+        return GreyBox(physics, _network(physics, data, trained, changes), {"made": "by hand"})
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def waves() -> Callable[..., Trajectories]:
     """`waves(order, grid)`: trajectories that fit `build`."""
     return _data
@@ -63,16 +74,19 @@ def build() -> Build:
         trained: bool = False,
         **changes: Any,
     ) -> Network:
-        data = _data(order, grid)
-        small = {"encoder.width": 8, "residual.width": 8, "encoder.stencil": 5}
-        settings = Settings(window=WINDOW).updated(small | {k.replace("__", "."): v for k, v in changes.items()})
-        path = interpolant("quintic")(data.times, data.values, data.mask)
-        window = Windows.of(data, WINDOW).gather(torch.tensor([0]))
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            network = Network.fitting(_physics(order, len(grid), complete), settings, Scales.of(data, path), window)
-            for parameter in network.parameters():
-                parameter.data += 0.3 * torch.randn_like(parameter) * trained
-        return network.requires_grad_(False)
+        return _network(_physics(order, len(grid), complete), _data(order, grid), trained, changes)
 
     return make
+
+
+def _network(physics: Physics, data: Trajectories, trained: bool, changes: dict[str, Any]) -> Network:
+    small = {"encoder.width": 8, "residual.width": 8, "encoder.stencil": 5}
+    settings = Settings(window=WINDOW).updated(small | {k.replace("__", "."): v for k, v in changes.items()})
+    path = interpolant("quintic")(data.times, data.values, data.mask)
+    window = Windows.of(data, WINDOW).gather(torch.tensor([0]))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = Network.fitting(physics, settings, Scales.of(data, path), window)
+        for parameter in network.parameters():
+            parameter.data += 0.3 * torch.randn_like(parameter) * trained
+    return network.requires_grad_(False)

@@ -89,11 +89,13 @@ def stored(run: Run, folder: Path) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(path.read_text())
-        differing = [key for key, value in run.asked().items() if found.get(key) != value]
-    except (ValueError, AttributeError):
+    except json.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
         raise GreymatchError(
             f"{str(path)!r} is not the result of a run. Delete it, or start over with --fresh."
         ) from None
+    differing = [key for key, value in run.asked().items() if found.get(key) != value]
     if differing:
         raise GreymatchError(
             f"{str(path)!r} is of another run: {', '.join(differing)} differ. "

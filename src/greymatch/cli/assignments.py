@@ -30,14 +30,15 @@ def assignments(texts: Sequence[str]) -> dict[str, Any]:
 def _scalar(key: str, text: str) -> Any:
     """A TOML scalar; a bare word is a text, which a shell would rob of its quotes, and `none` is no value."""
     try:
-        value = tomllib.loads(f"value = {text}\n")["value"]
+        tree = tomllib.loads(f"value = {text}\n")
     except tomllib.TOMLDecodeError:
         if not _BARE.fullmatch(text):
             raise GreymatchError(
                 f"`--set {key}` must be a TOML scalar: 3, 0.1, true, a word or none; got {text!r}."
             ) from None
         return None if text.lower() == "none" else text
-    if isinstance(value, dict | list):
+    value = tree.pop("value")
+    if tree or isinstance(value, dict | list):
         raise GreymatchError(f"`--set {key}` must be one value; got {text!r}. Set each key by itself.")
     return value
 

@@ -143,7 +143,8 @@ def _list(text: str, option: str) -> list[str]:
 
 
 def _seeds(text: str) -> list[int]:
+    parts = _list(text, "seeds")
     try:
-        return [int(part) for part in _list(text, "seeds")]
+        return [int(part) for part in parts]
     except ValueError:
         raise GreymatchError(f"`--seeds` must be whole numbers with commas between; got {text!r}.") from None

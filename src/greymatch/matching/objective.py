@@ -115,16 +115,18 @@ class Objective(nn.Module):
         """Mean squares of the matched channels (C,), their weights (C,) and the mean size of the residual."""
         amplitude, dynamics = sample.features.amplitude[:, None], self.network.dynamics
         unit = _over(dynamics.scales_top * amplitude, parts.total)
-        errors = _mean_square((parts.total - self._target(sample.matched)) / unit, sample.trusted)
+        wrong = _kept((parts.total - self._target(sample.matched)) / unit, sample.trusted)
+        errors = _mean(wrong.square(), sample.trusted)
         weights = torch.ones_like(errors)
         if self.network.physics.order == 2:
             weights = weights * self.settings.alpha
         if parts.drift is not None:
             # the path's own velocity is the target, so the correction itself is the error
             drift = parts.drift / _over(dynamics.scales_velocity * amplitude, parts.drift)
-            errors = torch.cat([_mean_square(drift, sample.trusted), errors])
+            errors = torch.cat([_mean(_kept(drift, sample.trusted).square(), sample.trusted), errors])
             weights = torch.cat([torch.ones_like(weights), weights])
-        return errors, weights, (parts.residual / unit).abs().mean()
+        size = _mean(_kept(parts.residual / unit, sample.trusted).abs(), sample.trusted).mean()
+        return errors, weights, size
 
     def _target(self, matched: Matched) -> Tensor:
         if self.network.physics.order == 1:
@@ -133,12 +135,15 @@ class Objective(nn.Module):
         return matched.acceleration
 
 
-def _mean_square(errors: Tensor, trusted: Tensor) -> Tensor:
-    """Mean over windows, points and grid of each state's squares (S,), trusted points only."""
-    squares = errors.square()
-    squares = squares.flatten(3).mean(-1) if squares.ndim > 3 else squares
-    weight = trusted.to(squares.dtype)
-    return (squares * weight).sum((0, 1)) / weight.sum((0, 1)).clamp_min(1)
+def _kept(values: Tensor, trusted: Tensor) -> Tensor:
+    """Zero where a point is not trusted, whatever stands there: it may not even be finite."""
+    return values.masked_fill(~_over(trusted, values), 0.0)
+
+
+def _mean(values: Tensor, trusted: Tensor) -> Tensor:
+    """Mean of each state's values (S,) over windows, points and grid, trusted points only."""
+    values = values.flatten(3).mean(-1) if values.ndim > 3 else values
+    return values.sum((0, 1)) / trusted.sum((0, 1)).clamp_min(1)
 
 
 def _over(unit: Tensor, like: Tensor) -> Tensor:

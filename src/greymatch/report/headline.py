@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from greymatch.data.trajectories import Trajectories
 from greymatch.evaluation import Evaluation
 from greymatch.methods import method_named
+from greymatch.report.cautions import cautions
 from greymatch.report.numbers import counted, duration, listed, number, percent, ratio
 from greymatch.report.parameters import judged_parameters
-from greymatch.report.share import taken_over
-from greymatch.training.run import fingerprint
-
-NARROW, WIDE = 0.8, 0.97  # coverage of 90 % bands beyond which the reader is told
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Headline:
     verdict: str
     good: bool
     figures: tuple[KeyFigure, ...]
-    warnings: tuple[str, ...]
+    cautions: tuple[str, ...]
 
 
 def headline(evaluation: Evaluation, train: Trajectories | None) -> Headline:
@@ -39,7 +36,7 @@ def headline(evaluation: Evaluation, train: Trajectories | None) -> Headline:
         verdict=_verdict(evaluation),
         good=evaluation.beats_references,
         figures=(*figures, _time(evaluation)),
-        warnings=tuple(filter(None, _warnings(evaluation))),
+        cautions=cautions(evaluation),
     )
 
 
@@ -82,8 +79,8 @@ def _verdict(evaluation: Evaluation) -> str:
     own, name = evaluation.scores, evaluation.best_reference
     best = evaluation.references[name]
     if not math.isfinite(own.mse):
-        lost = counted(len(own.lost), "trajectory")
-        return f"It failed: in {lost} every member of the forecast diverged, so its error is infinite."
+        where = f"every member of the forecast diverged in {counted(len(own.lost), 'trajectory')}, so "
+        return f"It failed: {where if own.lost else ''}its error is infinite."
     if evaluation.beats_references:
         times = number(ratio(best.mse, own.mse))
         return f"It beat every reference: the best of them, “{name}”, has {times} times its forecast MSE."
@@ -104,7 +101,7 @@ def _reference(evaluation: Evaluation) -> KeyFigure:
 def _parameters(evaluation: Evaluation) -> KeyFigure:
     judged = judged_parameters(evaluation)
     if not judged:
-        return KeyFigure("Parameter RMSE", "–", "truth not known" if evaluation.posterior else "none inferred")
+        return KeyFigure("Parameter RMSE", "–", _why_not(evaluation))
     if len(judged) == 1:
         ((name, one),) = judged.items()
         remark = f"{name}; mean of the prior: {number(one['prior_rmse'])}"
@@ -112,6 +109,10 @@ def _parameters(evaluation: Evaluation) -> KeyFigure:
     shares = [ratio(one["rmse"], one["prior_rmse"]) for one in judged.values()]
     each = [f"{name} {number(one['rmse'])} of {number(one['prior_rmse'])}" for name, one in judged.items()]
     return KeyFigure("Parameter RMSE", percent(sum(shares) / len(shares)), f"of the prior’s: {listed(each, 3)}")
+
+
+def _why_not(evaluation: Evaluation) -> str:
+    return "none inferred" if evaluation.posterior is None else "truth not known"
 
 
 def _coverage(evaluation: Evaluation) -> KeyFigure:
@@ -125,49 +126,3 @@ def _time(evaluation: Evaluation) -> KeyFigure:
     if "seconds" not in record:
         return KeyFigure("Training time", "–", "not recorded")
     return KeyFigure("Training time", duration(record["seconds"]), counted(record.get("steps", 0), "step"))
-
-
-def _warnings(evaluation: Evaluation) -> list[str]:
-    return [
-        _same_data(evaluation),
-        _by_nmse(evaluation),
-        _bands(evaluation),
-        _failed(evaluation),
-        _taken_over(evaluation),
-    ]
-
-
-def _same_data(evaluation: Evaluation) -> str:
-    same = evaluation.model.record.get("data") == fingerprint(evaluation.test)
-    return "These are the very trajectories the model was trained on: the errors say nothing about new ones." * same
-
-
-def _by_nmse(evaluation: Evaluation) -> str:
-    """States in different units can make the MSE say one thing and the NMSE another."""
-    best = min(evaluation.references, key=lambda name: evaluation.references[name].nmse)
-    beats = evaluation.scores.nmse < evaluation.references[best].nmse
-    if beats == evaluation.beats_references:
-        return ""
-    own, other = number(evaluation.scores.nmse), number(evaluation.references[best].nmse)
-    does = "does" if beats else "does not"
-    return f"By NMSE, which weighs the states alike, it {does} beat the references: {own}, and {other} for “{best}”."
-
-
-def _bands(evaluation: Evaluation) -> str:
-    coverage = evaluation.scores.coverage
-    if coverage < NARROW:
-        return f"The bands are too narrow: only {percent(coverage)} of the truth lies in those of 90 %."
-    return f"The bands are too wide: {percent(coverage)} of the truth lies in those of 90 %." * (coverage > WIDE)
-
-
-def _taken_over(evaluation: Evaluation) -> str:
-    taken = taken_over(evaluation)
-    does = (
-        f"The learned residual does more than the known physics in the equation of {listed(taken)}; see Physics share."
-    )
-    return does if taken else ""
-
-
-def _failed(evaluation: Evaluation) -> str:
-    failed, members = evaluation.forecast.failed, evaluation.forecast.status.numel()
-    return f"{failed} of {counted(members, 'member')} of the forecast did not solve; see Failures." * bool(failed)

@@ -13,7 +13,12 @@ from greymatch.report.figures import Panel, Plate, log_if_positive, new_axes, sv
 from greymatch.report.metrics import series
 from greymatch.report.numbers import counted, duration, number
 
-_LABELS = {"kl_theta": "KL of the parameters", "kl_z": "KL of the latents", "residual": "size of the residual"}
+_LABELS = {
+    "kl_theta": "KL of the parameters",
+    "kl_z": "KL of the latents",
+    "residual": "size of the residual",
+    "sensitivity": "sensitivity of the residual",
+}
 _NO_TERMS = ("step", "elapsed", "rate", "total", "forecast_", "noise_")
 _KEPT = Key("weights that were kept", SECOND, "dot")
 

@@ -61,13 +61,15 @@ def _caption(evaluation: Evaluation, known: dict[str, dict[str, float]]) -> str:
 
 
 def taken_over(evaluation: Evaluation) -> list[str]:
-    """The states in whose equations the residual does more than the physics."""
+    """The states in whose equations the residual does more than the physics that it was given."""
+    if not _uses_physics(evaluation):
+        return []
     return [name for name, part in evaluation.share.items() if part["share"] < LEAST]
 
 
 def share_warning(evaluation: Evaluation) -> str:
     """In plain words, when the residual takes over; empty when it does not."""
-    if not method_named(evaluation.model.settings.method).uses_physics:
+    if not _uses_physics(evaluation):
         return "This method uses no physics: the learned field does all the work, and no parameter is inferred."
     taken = taken_over(evaluation)
     if not taken:
@@ -77,3 +79,7 @@ def share_warning(evaluation: Evaluation) -> str:
         "mean little: the known part is small there, wrong, or has been replaced by what was learned. Compare with "
         "“physics only” in the table, let the residual pay more for its size, or name the equations that are complete."
     )
+
+
+def _uses_physics(evaluation: Evaluation) -> bool:
+    return method_named(evaluation.model.settings.method).uses_physics

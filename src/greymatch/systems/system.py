@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.physics.physics import Physics
@@ -44,6 +45,8 @@ class System:
     given: int
     preset: Settings
     paper_mse: dict[str, float]
+    drive: Callable[[torch.Tensor], torch.Tensor] | None = None
+    substeps: int = 20
 
     def data(self, split: str, seed: int | None = None, trajectories: int | None = None) -> Trajectories:
         """Simulated trajectories of a split, with the true parameters in `.truth`; the same for the same seed."""
@@ -59,7 +62,7 @@ class System:
         eps = torch.as_tensor(rng.standard_normal((count, len(self.truth.free))))
         start = torch.as_tensor(self.start(rng, count))
         theta = self.truth.push(eps)
-        phase = simulate(self.truth, start, torch.as_tensor(plan.times), theta)
+        phase = simulate(self.truth, start, torch.as_tensor(plan.times), theta, self.drive, self.substeps)
         values = phase[:, :, : len(self.truth.states)]
         return Trajectories(
             states=self.truth.states,
@@ -67,5 +70,15 @@ class System:
             values=values,
             mask=torch.ones_like(values, dtype=torch.bool),
             labels=np.arange(count),
+            inputs=self._inputs(plan.times, count),
+            grid=self.truth.grid,
             truth={name: theta[:, i].numpy() for i, name in enumerate(self.truth.params)},
         )
+
+    def _inputs(self, times: np.ndarray, count: int) -> Signals | None:
+        """The drive u(t) (..., U), sampled where the states are."""
+        if self.drive is None:
+            return None
+        clock = torch.as_tensor(times)
+        values = self.drive(clock).expand(count, -1, -1)
+        return Signals(self.truth.inputs, clock.repeat(count, 1), values.contiguous(), kind="quintic")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -65,10 +66,14 @@ def fit(
     train, held_out = (data, validation) if validation is not None else data.split(HELD_OUT, settings.training.seed)
     _check_data(physics, held_out, "validation")
     shown = progress or meter(quiet)
+    where = run_folder(folder)
     try:
-        return _fit(physics, train, held_out, settings, run_folder(folder), resume, list(trackers), shown)
+        model = _fit(physics, train, held_out, settings, where, resume, list(trackers), shown)
     finally:
         shown.close()
+    if folder is None:  # only a run that was stopped is worth keeping where nobody asked for it
+        shutil.rmtree(where, ignore_errors=True)
+    return model
 
 
 def _fit(

@@ -1,0 +1,43 @@
+"""Lorenz: u' = sigma (v - u), v' = u (rho - w) - v, w' = u v - beta w; the physics misses u (rho - w)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from greymatch.physics.physics import Physics
+from greymatch.physics.priors import Normal, Uniform
+from greymatch.settings import Settings
+from greymatch.systems.system import Split, System
+
+STATES = ("u", "v", "w")
+TIMES = np.linspace(0.0, 2.0, 60)
+
+
+def convection(t, x, p):
+    return {"u": p.sigma * (x.v - x.u), "v": -x.v, "w": x.u * x.v - p.beta * x.w}
+
+
+def full_convection(t, x, p):
+    return {"u": p.sigma * (x.v - x.u), "v": x.u * (p.rho - x.w) - x.v, "w": x.u * x.v - p.beta * x.w}
+
+
+def start(rng: np.random.Generator, count: int) -> np.ndarray:
+    return rng.normal(0.0, 0.5, (count, 3))
+
+
+lorenz = System(
+    name="lorenz",
+    title="Lorenz convection, buoyancy unknown",
+    physics=Physics(convection, STATES, {"sigma": Normal(10.0, 1.2), "beta": Normal(2.7, 0.3)}, name="lorenz"),
+    truth=Physics(
+        full_convection,
+        STATES,
+        {"sigma": Uniform(9.5, 10.5), "rho": Uniform(27.0, 29.0), "beta": Uniform(2.6, 2.8)},
+        name="lorenz-truth",
+    ),
+    start=start,
+    splits={"train": Split(1000, TIMES, 1), "val": Split(250, TIMES, 2), "test": Split(250, TIMES, 3)},
+    given=31,
+    preset=Settings(window=31),
+    paper_mse={"vgb-dm": 0.468, "tfm": 0.985, "physvae": 1.312, "bb-node": 2.215, "vbb-dm": 0.991},
+)

@@ -1,0 +1,60 @@
+"""RLC circuit: U' = I / C, I' = (V - U) / L - (R / L) I, driven by the voltage V(t); the physics misses R.
+
+The published code damps with R / (L C) instead: `rlc_code`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from greymatch.physics.physics import Function, Physics
+from greymatch.physics.priors import Uniform
+from greymatch.settings import Settings
+from greymatch.systems.system import Split, System
+
+STATES, INPUTS = ("U", "I"), ("V",)
+R, L, C = Uniform(1.0, 3.0), Uniform(1.0, 3.0), Uniform(0.5, 1.5)
+TIMES = np.linspace(0.0, 20.0, 200)
+PAPER_MSE = {"vgb-dm": 0.023, "tfm": 0.026, "physvae": 0.029, "bb-node": 0.039, "vbb-dm": 0.038}
+
+
+def circuit(t, x, p, u):
+    return {"U": x.I / p.C, "I": (u.V - x.U) / p.L}
+
+
+def damped_circuit(t, x, p, u):
+    return {"U": x.I / p.C, "I": (u.V - x.U - p.R * x.I) / p.L}
+
+
+def damped_circuit_code(t, x, p, u):
+    return {"U": x.I / p.C, "I": (u.V - x.U - p.R / p.C * x.I) / p.L}
+
+
+def voltage(t: Tensor) -> Tensor:
+    return (1.0 + 2.5 * torch.sin(2.0 * t))[..., None]
+
+
+def start(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Any charge, no current."""
+    return np.stack([rng.standard_normal(count), np.zeros(count)], 1)
+
+
+def _variant(name: str, title: str, truth: Function) -> System:
+    return System(
+        name=name,
+        title=title,
+        physics=Physics(circuit, STATES, {"L": L, "C": C}, inputs=INPUTS, name=name),
+        truth=Physics(truth, STATES, {"R": R, "L": L, "C": C}, inputs=INPUTS, name=f"{name}-truth"),
+        start=start,
+        splits={"train": Split(1000, TIMES, 1), "val": Split(100, TIMES, 2), "test": Split(100, TIMES, 3)},
+        given=26,
+        preset=Settings(window=26),
+        paper_mse=PAPER_MSE,
+        drive=voltage,
+    )
+
+
+rlc = _variant("rlc", "Driven RLC circuit, resistance unknown", damped_circuit)
+rlc_code = _variant("rlc_code", "Driven RLC circuit, damping as in the published code", damped_circuit_code)

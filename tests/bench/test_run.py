@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from greymatch.bench.plan import Run
+from greymatch.bench.run import main, perform, run_folder
+from greymatch.forecast.scores import score
+from greymatch.models.file import load
+from greymatch.systems.system import System
+
+
+def test_a_run_is_one_file_that_tells_all(small_system: System, tmp_path: Path) -> None:
+    out = tmp_path / "pendulum-vgb-dm-1.json"
+    run = Run("pendulum", "vgb-dm", 1, draws=4)
+    result = perform(run, out)
+    assert json.loads(out.read_text()) == result
+    assert {key: result[key] for key in run.asked()} == run.asked()
+    assert result["seeds"] == {"training": 1, "forecast": 1, "data.train": 1, "data.val": 2, "data.test": 3}
+    assert result["machine"].keys() == {"cores", "threads", "torch", "python", "system"}
+    assert result["parameters"]["omega"].keys() >= {"rmse", "prior_rmse"}
+    assert result["steps"] == 5
+    assert result["command"].startswith("python -m greymatch.bench.run --system pendulum --method vgb-dm --seed 1")
+    # the numbers are those of the model that was kept
+    model, test = load(run_folder(out) / "model.safetensors"), small_system.data("test")
+    ensemble, central = (
+        score(model.forecast(test.first(10), test.times[:, 10:], draws=draws, seed=1), test).mse for draws in (4, 1)
+    )
+    assert result["scores"]["mse"] == pytest.approx(ensemble)
+    assert result["central"]["mse"] == pytest.approx(central)
+
+
+def test_a_run_without_its_result_goes_on_from_its_checkpoint(small_system: System, tmp_path: Path) -> None:
+    out, run = tmp_path / "a.json", Run("pendulum", "vbb-dm", 0, draws=2)
+    first = perform(run, out)
+    out.unlink()
+    second = perform(run, out)
+    assert first["training_seconds"] == second["training_seconds"]
+    assert first["parameters"] == {}  # nothing is known, nothing is inferred
+
+
+def test_bad_input_ends_with_2_and_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--system", "pendulm", "--out", str(tmp_path / "a.json")]) == 2
+    assert "Did you mean 'pendulum'" in capsys.readouterr().err

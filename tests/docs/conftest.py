@@ -1,0 +1,64 @@
+"""What lets the examples of the documentation run in seconds: little data, small nets, few steps and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import greymatch
+from greymatch.data.trajectories import Trajectories
+from greymatch.models.greybox import GreyBox
+from greymatch.physics.physics import Physics
+from greymatch.systems.system import System
+from greymatch.training import calibration
+from greymatch.training.fit import fit, suited
+from greymatch.training.run import fingerprint
+
+MOST_STEPS, MOST_TRAJECTORIES, MOST_DRAWS = 30, 12, 20
+SMALL = {"training.validations": 1, "training.batch": 32, "encoder.width": 16, "residual.width": 16}
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty folder, in which everything is small."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(greymatch, "fit", _fit)
+    monkeypatch.setattr(System, "data", _data)
+    monkeypatch.setattr(GreyBox, "forecast", _fewer_draws(GreyBox.forecast))
+    monkeypatch.setattr(calibration, "HALVINGS", 1)
+    monkeypatch.setattr(calibration, "DRAWS", 4)
+
+
+def _fit(physics: Physics, data: Trajectories, **asked: Any) -> GreyBox:
+    """`fit` with a small budget; pages that fit the same share it, unless they ask for files or trackers."""
+    settings = (asked.pop("settings", None) or suited(data)).updated(SMALL)
+    asked |= {"steps": min(asked.get("steps") or MOST_STEPS, MOST_STEPS), "minutes": None, "quiet": True}
+    if asked.keys() & {"folder", "trackers", "validation"}:
+        return fit(physics, data, settings=settings, **asked)
+    key = f"{physics.describe()} {fingerprint(data)} {settings} {asked}"
+    if key not in _fitted:
+        _fitted[key] = fit(physics, data, settings=settings, **asked)
+    return GreyBox(physics, _fitted[key].network, _fitted[key].record)
+
+
+def _data(self: System, split: str, seed: int | None = None, trajectories: int | None = None) -> Trajectories:
+    count = min(trajectories or MOST_TRAJECTORIES, MOST_TRAJECTORIES)
+    key = (self.name, split, seed, count)
+    if key not in _recorded:
+        _recorded[key] = _simulate(self, split, seed, count)
+    return _recorded[key]
+
+
+_simulate = System.data
+_recorded: dict[tuple[object, ...], Trajectories] = {}
+_fitted: dict[str, GreyBox] = {}
+
+
+def _fewer_draws(forecast: Callable[..., Any]) -> Callable[..., Any]:
+    def fewer(self: GreyBox, history: Trajectories, times: Any, draws: int = 100, **more: Any) -> Any:
+        return forecast(self, history, times, draws=min(draws, MOST_DRAWS), **more)
+
+    return fewer

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.errors import GreymatchError
+from greymatch.files import read_tensors
+from greymatch.physics.physics import Physics
+from greymatch.physics.priors import Normal
+from greymatch.settings import Settings
+from greymatch.training.fit import fit
+from greymatch.training.loop import LAST, NonFiniteError, Swapped, schedule
+
+Decays = Callable[..., Trajectories]
+
+
+class Log:
+    """A tracker that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.metrics: list[dict[str, float]] = []
+        self.closed = 0
+
+    def log(self, step: int, metrics: dict[str, float]) -> None:
+        self.steps.append(step)
+        self.metrics.append(metrics)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("warmup", [0.0, 0.02, 0.3])
+def test_the_schedule_rises_then_falls_to_zero_at_the_very_end(warmup: float):
+    rates = [schedule(i / 1000, warmup) for i in range(1001)]
+    peak = rates.index(max(rates))
+    assert peak == round(1000 * warmup)
+    assert rates[peak] == 1.0
+    assert rates[0] == (1e-3 if warmup else 1.0)
+    assert all(a <= b for a, b in zip(rates[:peak], rates[1 : peak + 1], strict=True))
+    assert all(a > b for a, b in zip(rates[peak:], rates[peak + 1 :], strict=False))
+    assert rates[-1] == 0.0
+    middle = (1 + warmup) / 2
+    assert schedule(middle, warmup) == pytest.approx(0.5)
+    # linear on the way up, level at both ends of the way down
+    assert schedule(warmup / 2, warmup) == pytest.approx(0.5 if warmup else 1.0)
+    assert 1 - schedule(warmup + 0.001, warmup) < 1e-4
+
+
+def test_the_rate_of_a_run_in_steps_follows_the_schedule_over_all_of_it(decay: Physics, decays: Decays, tiny: Settings):
+    log = Log()
+    settings = tiny.updated({"training.validations": 50, "training.rate": 0.01, "training.warmup": 0.2})
+    fit(decay, decays(12), settings=settings, steps=50, trackers=[log], quiet=True)
+    assert log.steps == list(range(1, 51))
+    wanted = [0.01 * schedule(step / 50, 0.2) for step in range(50)]
+    assert [metrics["rate"] for metrics in log.metrics] == pytest.approx(wanted)
+    assert log.closed == 1
+
+
+def test_the_rate_of_a_run_in_minutes_spans_its_time(decay: Physics, decays: Decays, tiny: Settings):
+    log = Log()
+    seconds = 1.2
+    settings = tiny.updated({"training.validations": 30, "training.steps": None, "training.rate": 0.01})
+    model = fit(decay, decays(12), settings=settings, minutes=seconds / 60, trackers=[log], quiet=True)
+    assert seconds <= model.record["seconds"] < seconds + 1.0
+    rates = [metrics["rate"] for metrics in log.metrics]
+    assert max(rates) > 0.0095
+    assert rates[-1] < 0.001
+    for metrics, before in zip(log.metrics[1:], log.metrics[:-1], strict=True):
+        # the rate of a step was set by the time that had passed before it
+        low, high = before["elapsed"] / seconds, min(1.0, metrics["elapsed"] / seconds)
+        slack = 0.02
+        bounds = [0.01 * schedule(min(1.0, max(0.02, at)), 0.02) for at in (low - slack, high + slack)]
+        assert min(bounds) - 1e-9 <= metrics["rate"] <= max(bounds) + 1e-9 or low < 0.05
+
+
+def test_both_budgets_end_with_whichever_is_first(decay: Physics, decays: Decays, tiny: Settings):
+    model = fit(decay, decays(12), settings=tiny, steps=5, minutes=10.0, quiet=True)
+    assert model.record["steps"] == 5
+    model = fit(decay, decays(12), settings=tiny, steps=10**9, minutes=0.01, quiet=True)
+    assert 0 < model.record["steps"] < 10**4
+
+
+def test_the_last_step_is_validated_whatever_the_counts(decay: Physics, decays: Decays, tiny: Settings):
+    for steps, validations in ((7, 3), (2, 20), (1, 1)):
+        log = Log()
+        settings = tiny.updated({"training.validations": validations})
+        fit(decay, decays(12), settings=settings, steps=steps, trackers=[log], quiet=True)
+        judged = [step for step, metrics in zip(log.steps, log.metrics, strict=True) if "forecast_mse" in metrics]
+        assert judged[-1] == steps
+        assert len(judged) == min(steps, validations)
+
+
+def test_patience_ends_a_run_that_does_not_improve(decay: Physics, decays: Decays, tiny: Settings):
+    log = Log()
+    settings = tiny.updated({"training.validations": 20, "training.patience": 3, "training.rate": 1e-30})
+    model = fit(decay, decays(12), settings=settings, steps=100, trackers=[log], quiet=True)
+    assert model.record["best_step"] == 5
+    assert model.record["steps"] == 20, "one validation that set the mark, and three that did not beat it"
+
+
+def test_without_patience_it_goes_on(decay: Physics, decays: Decays, tiny: Settings):
+    settings = tiny.updated({"training.validations": 20, "training.rate": 1e-30})
+    assert fit(decay, decays(12), settings=settings, steps=40, quiet=True).record["steps"] == 40
+
+
+def test_the_best_weights_are_kept_not_the_last(decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path):
+    log = Log()
+    # so high a rate spoils what was learned
+    settings = tiny.updated({"training.validations": 12, "training.rate": 3.0, "training.ema": 0.0})
+    model = fit(decay, decays(30), settings=settings, steps=60, folder=tmp_path, trackers=[log], quiet=True)
+    errors = {s: m["forecast_mse"] for s, m in zip(log.steps, log.metrics, strict=True) if "forecast_mse" in m}
+    best = min(errors, key=lambda step: errors[step])
+    assert errors[best] < errors[60]
+    assert model.record["best_step"] == best
+    kept, header = read_tensors(tmp_path / "best.safetensors")
+    assert header["step"] == best
+    assert all(torch.equal(kept[name], p) for name, p in model.network.named_parameters())
+
+
+def test_averaged_weights_are_a_mean_of_those_passed_through(decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path):
+    fit(decay, decays(12), settings=tiny.updated({"training.ema": 0.0}), steps=9, folder=tmp_path / "a", quiet=True)
+    tensors, _ = read_tensors(tmp_path / "a" / LAST)
+    names = [name.removeprefix("weights.") for name in tensors if name.startswith("weights.")]
+    assert all(torch.equal(tensors[f"averaged.{name}"], tensors[f"weights.{name}"]) for name in names)
+    fit(decay, decays(12), settings=tiny.updated({"training.ema": 0.9}), steps=9, folder=tmp_path / "b", quiet=True)
+    smooth, _ = read_tensors(tmp_path / "b" / LAST)
+    assert any(not torch.equal(smooth[f"averaged.{name}"], smooth[f"weights.{name}"]) for name in names)
+    # the averaging looks on: the run itself is the same
+    assert all(torch.equal(smooth[f"weights.{name}"], tensors[f"weights.{name}"]) for name in names)
+
+
+def test_swapped_weights_go_back_even_after_an_error():
+    net = torch.nn.Linear(2, 2)
+    own = {name: value.clone() for name, value in net.state_dict().items()}
+    other = {name: value + 1 for name, value in own.items()}
+    with pytest.raises(RuntimeError), Swapped(net, other):
+        assert torch.equal(net.weight, other["weight"])
+        raise RuntimeError
+    assert torch.equal(net.weight, own["weight"])
+
+
+def stopped(physics: Physics, data: Trajectories, settings: Settings, folder: Path) -> tuple[str, dict[str, Any]]:
+    """The message of a run that ends in numbers that are not finite, and the state it leaves."""
+    with pytest.raises(NonFiniteError) as caught:
+        fit(physics, data, settings=settings, steps=50, folder=folder, quiet=True)
+    tensors, header = read_tensors(folder / LAST)
+    assert all(bool(value.isfinite().all()) for name, value in tensors.items() if name.startswith("weights."))
+    assert isinstance(caught.value, GreymatchError)
+    assert repr(str(folder)) in str(caught.value)
+    assert f"at step {header['step'] + 1}:" in str(caught.value)
+    return str(caught.value), header
+
+
+def test_physics_that_fails_in_the_future_is_named_with_its_place(decays: Decays, tiny: Settings, tmp_path: Path):
+    data = decays(12)
+    data.values[7, -1] = 50.0  # no window ends there, so only matching points see it
+    broken = Physics(lambda t, x, p: {"x": torch.where(x.x > 10, torch.nan, -p.k * x.x)}, ["x"], {"k": Normal(1.0, 0.3)})
+    settings = tiny.updated({"matching.interpolant": "linear"})
+    message, _ = stopped(broken, data, settings, tmp_path)
+    assert "the loss is not finite" in message
+    assert "the known physics of 'x' is not finite at t = 3.9" in message
+
+
+def test_physics_that_fails_in_windows_is_named_with_its_trajectory(decays: Decays, tiny: Settings, tmp_path: Path):
+    broken = Physics(lambda t, x, p: {"x": torch.where(t > 2.0, torch.nan, -p.k * x.x)}, ["x"], {"k": Normal(1.0, 0.3)})
+    message, _ = stopped(broken, decays(12), tiny, tmp_path)
+    assert "the features of the window of trajectory number" in message
+
+
+def test_a_slope_that_is_no_number_stops_the_run_before_it_spoils_the_weights(
+    decays: Decays, tiny: Settings, tmp_path: Path
+):
+    # finite for every k, but torch.where differentiates the side it does not take
+    def kinked(t, x, p):
+        return {"x": -x.x * torch.where(p.k > 0.9, 1 + torch.sqrt(p.k - 0.9), torch.ones_like(p.k))}
+
+    broken = Physics(kinked, ["x"], {"k": Normal(1.0, 1.0)})
+    data = decays(12)
+    still = data.values[:, :1] * torch.exp(-2.0 * data.times)[..., None]  # k = 1.9 all over
+    message, _ = stopped(broken, Trajectories(("x",), data.times, still, data.mask, data.labels), tiny, tmp_path)
+    assert "the gradient is not finite" in message
+    assert "slope of the known physics in its parameters" in message
+
+
+def test_a_stopped_run_can_be_resumed(decays: Decays, tiny: Settings, tmp_path: Path):
+    broken = Physics(lambda t, x, p: {"x": torch.where(t > 2.0, torch.nan, -p.k * x.x)}, ["x"], {"k": Normal(1.0, 0.3)})
+    _, header = stopped(broken, decays(12), tiny, tmp_path)
+    with pytest.raises(NonFiniteError, match=f"at step {header['step'] + 1}:"):
+        fit(broken, decays(12), settings=tiny, steps=50, folder=tmp_path, resume=True, quiet=True)
+
+
+def test_every_loss_term_is_reported(decay: Physics, decays: Decays, tiny: Settings):
+    log = Log()
+    fit(decay, decays(12), settings=tiny, steps=4, trackers=[log], quiet=True)
+    for metrics in log.metrics:
+        for name in ("total", "matching", "kl_theta", "kl_z", "residual", "noise_0", "elapsed", "rate"):
+            assert math.isfinite(metrics[name]), name

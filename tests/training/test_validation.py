@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+
+from greymatch.data.scaling import Scales
+from greymatch.data.trajectories import Trajectories
+from greymatch.data.windows import Windows
+from greymatch.errors import GreymatchError
+from greymatch.matching.interpolants import interpolant
+from greymatch.models.network import Network
+from greymatch.physics.physics import Physics
+from greymatch.physics.priors import Normal
+from greymatch.settings import Settings
+from greymatch.training import validation
+from greymatch.training.validation import WORST, Validator
+
+Decays = Callable[..., Trajectories]
+
+
+def untrained(physics: Physics, data: Trajectories, tiny: Settings) -> Network:
+    path = interpolant("quintic")(data.times, data.values, data.mask)
+    window = Windows.of(data, tiny.window).gather(torch.tensor([0]))
+    return Network.fitting(physics, tiny, Scales.of(data, path), window)
+
+
+def still(rate: float = 0.0) -> Physics:
+    """x' = rate: a forecast that is known in closed form."""
+    return Physics(lambda t, x, p: {"x": p.c}, ["x"], {"c": Normal(rate, 1.0)})
+
+
+def test_the_error_is_that_of_forecasts_from_the_first_window(decays: Decays, tiny: Settings):
+    data = decays(20)
+    network = untrained(still(), data, tiny)
+    found = Validator.of(data, tiny.window).error(network)
+    wrong = data.values[:, tiny.window :] - data.values[:, tiny.window - 1 : tiny.window]
+    assert found.mse == pytest.approx(float(wrong.square().mean()), rel=1e-4)
+    assert found.scaled == pytest.approx(found.mse / float(network.scales.spread) ** 2, rel=1e-4)
+    assert found.failed == 0
+
+
+def test_only_what_was_observed_is_judged(decays: Decays, tiny: Settings):
+    data = decays(20)
+    network = untrained(still(), data, tiny)
+    times, values, mask = data.times.clone(), data.values.clone(), data.mask.clone()
+    mask[:, 20:25] = False
+    values[:, 20:25] = 1e6
+    times[3, 15:], mask[3, 15:], values[3, 15:] = torch.inf, False, 0.0
+    found = Validator.of(replace(data, times=times, values=values, mask=mask), tiny.window).error(network)
+    wrong = (data.values - data.values[:, tiny.window - 1 : tiny.window])[:, tiny.window :][mask[:, tiny.window :]]
+    assert found.mse == pytest.approx(float(wrong.square().mean()), rel=1e-4)
+
+
+def test_a_diverging_forecast_counts_as_the_worst_and_no_more(decays: Decays, tiny: Settings):
+    data = decays(10)
+    explosive = Physics(lambda t, x, p: {"x": torch.where(x.x > 0, x.x**4 + 9, -1.0)}, ["x"])
+    found = Validator.of(data, tiny.window).error(untrained(explosive, data, tiny))
+    assert 0 < found.failed <= 10
+    assert 1 < found.scaled <= WORST**2
+
+
+def test_the_number_of_trajectories_is_bounded(decays: Decays, tiny: Settings, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(validation, "MOST_TRAJECTORIES", 7)
+    assert len(Validator.of(decays(20), tiny.window).times) == 7
+
+
+def test_trajectories_that_cannot_be_forecast_are_left_out(decays: Decays, tiny: Settings):
+    data = decays(6)
+    times, values, mask = data.times.clone(), data.values.clone(), data.mask.clone()
+    times[1, 8:], mask[1, 8:], values[1, 8:] = torch.inf, False, 0.0  # no future
+    mask[2, 7] = False  # does not end with an observation
+    mask[4, :7] = False  # no velocity to start with
+    validator = Validator.of(replace(data, times=times, values=values, mask=mask), tiny.window)
+    assert torch.equal(validator.truth, values[[0, 3, 5], 8:])
+
+
+def test_without_any_trajectory_to_forecast_the_error_says_so(decays: Decays, tiny: Settings):
+    with pytest.raises(GreymatchError, match=r"`validation` must hold .*first 8 points.*longest has 8 points"):
+        Validator.of(decays(5).first(8), tiny.window)
+
+
+def test_coverage_of_a_known_spread_is_its_closed_form(decays: Decays, tiny: Settings):
+    # members spread by t std about a line; with the truth on that line all is covered, far from it nothing
+    data = decays(12)
+    lead = data.times[:, tiny.window :] - data.times[:, tiny.window - 1 : tiny.window]
+    values = data.values.clone()
+    values[:, tiny.window :] = values[:, tiny.window - 1 : tiny.window] + lead[..., None]
+    line = replace(data, values=values)
+    network = untrained(still(rate=1.0), data, tiny)
+    validator = Validator.of(line, tiny.window)
+    assert validator.coverage(network, 0.9, 24) == 1.0
+    values = values.clone()
+    values[:, tiny.window :] += lead[..., None]
+    away = Validator.of(replace(data, values=values), tiny.window)
+    assert away.coverage(network, 0.9, 24) == 0.0
+    network.widening.fill_(50.0)
+    assert away.coverage(network, 0.9, 24) == 1.0
