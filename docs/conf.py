@@ -8,6 +8,9 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
 from greymatch.methods import METHODS
 from greymatch.settings import Settings, known_keys
 from greymatch.systems import SYSTEMS
@@ -19,7 +22,8 @@ release = version = _project["version"]
 author = _project["authors"][0]["name"]
 copyright = author
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+html_math_renderer = "mathml"  # browsers draw it themselves: no network, no scripts
 exclude_patterns = ["_build"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "substitution"]
@@ -33,7 +37,7 @@ python_use_unqualified_type_names = True
 html_theme = "furo"
 html_title = f"{project} {release}"
 html_static_path = ["_static"]
-html_css_files = ["tables.css"]
+html_css_files = ["pages.css"]
 html_show_copyright = html_show_sphinx = False
 
 
@@ -105,5 +109,19 @@ def _restructured(app: Any, what: str, name: str, obj: Any, options: Any, lines:
     lines[:] = out
 
 
+# --- mathematics
+
+
+def _inline_math(writer: Any, node: Any) -> None:
+    writer.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def _block_math(writer: Any, node: Any) -> None:
+    writer.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>\n')
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", _restructured)
+    app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))

@@ -52,7 +52,10 @@ def test_a_file_changed_after_it_was_written_is_refused(tmp_path: Path):
     path = tmp_path / "a.safetensors"
     write_tensors(path, TENSORS, {"kind": "test", "window": 10})
     whole = bytearray(path.read_bytes())
-    for changed in (whole[:-3] + bytes([whole[-3] ^ 1]) + whole[-2:], whole.replace(b'window\\": 10', b'window\\": 11')):
+    for changed in (
+        whole[:-3] + bytes([whole[-3] ^ 1]) + whole[-2:],
+        whole.replace(b'window\\": 10', b'window\\": 11'),
+    ):
         assert changed != whole
         path.write_bytes(changed)
         with pytest.raises(GreymatchError, match="was changed after it was written"):

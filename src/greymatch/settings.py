@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from greymatch.errors import GreymatchError, did_you_mean
 
@@ -96,10 +96,28 @@ class Settings(Section):
 
     method: str = "vgb-dm"
     window: int = Field(default=26, ge=2, description="points the encoder sees, the last of which starts the forecast")
+    shortest: int | None = Field(
+        default=None, ge=2, description="least points of a history; None: the window, and no shorter history will do"
+    )
     encoder: EncoderSettings = EncoderSettings()
     residual: ResidualSettings = ResidualSettings()
     matching: MatchingSettings = MatchingSettings()
     training: TrainingSettings = TrainingSettings()
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.shortest is not None and self.shortest > self.window:
+            raise ValueError(f"`shortest` must not exceed `window` = {self.window}")
+        return self
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Window lengths the encoder is trained on, longest first: each about two thirds of the one before."""
+        shortest = self.shortest or self.window
+        found = [self.window]
+        while found[-1] > shortest:
+            found.append(max(shortest, round(found[-1] / 1.5)))
+        return tuple(found)
 
     def updated(self, changes: dict[str, Any]) -> Self:
         """A copy with dotted keys or nested sections changed and checked."""

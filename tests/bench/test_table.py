@@ -70,6 +70,7 @@ def test_files(tmp_path: Path) -> None:
     content = write_table(found, tmp_path / "new", {"quick": True})
     assert json.loads((tmp_path / "new/table.json").read_text()) == content
     assert content["rows"][1]["name"] == "gb-dm"
+    assert "mean nothing" in (tmp_path / "new/table.md").read_text()
     assert {path.suffix for path in (tmp_path / "new").iterdir()} == {".json", ".csv", ".md"}
 
 

@@ -15,7 +15,7 @@ QUICK = ("bench", "table", "--quick", "--draws", 2, *TINY)
 def test_a_table_of_a_real_run_which_is_not_done_twice(
     greymatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = (*QUICK, "--methods", "vgb-dm", "--out", tmp_path)
+    words = (*QUICK, "--methods", "vgb-dm", "--out", tmp_path, "--jobs", 64)  # so many that each has one thread
     done = greymatch(*words, "--json")
     assert done.code == 0, done.err
     assert (done.json["runs"], done.json["failed"]) == (["pendulum-vgb-dm-0"], [])

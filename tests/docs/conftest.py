@@ -34,7 +34,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def _fit(physics: Physics, data: Trajectories, **asked: Any) -> GreyBox:
     """`fit` with a small budget; pages that fit the same share it, unless they ask for files or trackers."""
-    settings = (asked.pop("settings", None) or suited(data)).updated(SMALL)
+    settings = (asked.pop("settings", None) or suited(physics, data)).updated(SMALL)
     asked |= {"steps": min(asked.get("steps") or MOST_STEPS, MOST_STEPS), "minutes": None, "quiet": True}
     if asked.keys() & {"folder", "trackers", "validation"}:
         return fit(physics, data, settings=settings, **asked)

@@ -36,7 +36,9 @@ def recorded(physics: Physics) -> Trajectories:
         values = torch.cos(W * times[:, None] + phase)
     else:
         values = (1 + phase) * torch.exp(-K * times[:, None])
-    return Trajectories(("a", "b"), times.repeat(8, 1), values.double(), torch.ones(8, 61, 2, dtype=torch.bool), np.arange(8))
+    return Trajectories(
+        ("a", "b"), times.repeat(8, 1), values.double(), torch.ones(8, 61, 2, dtype=torch.bool), np.arange(8)
+    )
 
 
 def prepared(physics: Physics, **changes: Any) -> tuple[Objective, Sample]:

@@ -12,7 +12,16 @@ from greymatch.models.features import Features
 from greymatch.models.network import Network
 
 Build = Callable[..., Network]
-KINDS = [("mlp", ()), ("gru", ()), ("conv", ()), ("mlp", (5,)), ("gru", (5,)), ("conv", (5,)), ("mlp", (4, 3)), ("conv", (4, 3))]
+KINDS = [
+    ("mlp", ()),
+    ("gru", ()),
+    ("conv", ()),
+    ("mlp", (5,)),
+    ("gru", (5,)),
+    ("conv", (5,)),
+    ("mlp", (4, 3)),
+    ("conv", (4, 3)),
+]
 
 
 def features_of(network: Network, waves: Callable[..., Trajectories], rows: int = 7) -> Features:

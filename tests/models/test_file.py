@@ -59,14 +59,19 @@ def test_the_name_must_tell_the_kind(greybox: Make, swings: Swings, tmp_path: Pa
 
 
 def test_physics_that_is_not_built_in_must_be_given(saved: Path):
-    with pytest.raises(GreymatchError, match=r"trained with physics 'spring', which is not built in.*physics=.*pendulum"):
+    with pytest.raises(
+        GreymatchError, match=r"trained with physics 'spring', which is not built in.*physics=.*pendulum"
+    ):
         load(saved)
 
 
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (Physics(SPRING.function, ["angle"], {"k": Uniform(1.0, 9.0)}, order=2), r"params is .*Uniform.*the file has .*Normal"),
+        (
+            Physics(SPRING.function, ["angle"], {"k": Uniform(1.0, 9.0)}, order=2),
+            r"params is .*Uniform.*the file has .*Normal",
+        ),
         (Physics(SPRING.function, ["angle"], {"k": Normal(4.0, 1.0)}), "order is 1, the file has 2"),
         (Physics(SPRING.function, ["theta"], {"k": Normal(4.0, 1.0)}, order=2), r"states is \['theta'\]"),
         (pendulum.physics, "params is .*omega"),
@@ -105,7 +110,10 @@ def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, torch.Tens
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h, t: h.update(format=FORMAT + 1), f"has format {FORMAT + 1}; this version .* reads up to {FORMAT}. Upgrade"),
+        (
+            lambda h, t: h.update(format=FORMAT + 1),
+            f"has format {FORMAT + 1}; this version .* reads up to {FORMAT}. Upgrade",
+        ),
         (lambda h, t: h.update(format="new"), "has format 'new'"),
         (lambda h, t: h.update(kind="run"), "holds a 'run', not a model"),
         (lambda h, t: h.pop("settings"), r"lacks \['settings'\] in its header"),
@@ -161,7 +169,9 @@ def test_a_checkpoint_is_not_a_model(swings: Swings, tmp_path: Path):
     assert load(tmp_path / "model.safetensors").record["steps"] == 2
 
 
-def test_a_failed_save_leaves_the_old_model(saved: Path, swings: Swings, greybox: Make, monkeypatch: pytest.MonkeyPatch):
+def test_a_failed_save_leaves_the_old_model(
+    saved: Path, swings: Swings, greybox: Make, monkeypatch: pytest.MonkeyPatch
+):
     import os
 
     kept = shutil.copy(saved, saved.with_name("kept.safetensors"))

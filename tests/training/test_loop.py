@@ -124,7 +124,9 @@ def test_the_best_weights_are_kept_not_the_last(decay: Physics, decays: Decays, 
     assert all(torch.equal(kept[name], p) for name, p in model.network.named_parameters())
 
 
-def test_averaged_weights_are_a_mean_of_those_passed_through(decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path):
+def test_averaged_weights_are_a_mean_of_those_passed_through(
+    decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path
+):
     fit(decay, decays(12), settings=tiny.updated({"training.ema": 0.0}), steps=9, folder=tmp_path / "a", quiet=True)
     tensors, _ = read_tensors(tmp_path / "a" / LAST)
     names = [name.removeprefix("weights.") for name in tensors if name.startswith("weights.")]
@@ -161,7 +163,9 @@ def stopped(physics: Physics, data: Trajectories, settings: Settings, folder: Pa
 def test_physics_that_fails_in_the_future_is_named_with_its_place(decays: Decays, tiny: Settings, tmp_path: Path):
     data = decays(12)
     data.values[7, -1] = 50.0  # no window ends there, so only matching points see it
-    broken = Physics(lambda t, x, p: {"x": torch.where(x.x > 10, torch.nan, -p.k * x.x)}, ["x"], {"k": Normal(1.0, 0.3)})
+    broken = Physics(
+        lambda t, x, p: {"x": torch.where(x.x > 10, torch.nan, -p.k * x.x)}, ["x"], {"k": Normal(1.0, 0.3)}
+    )
     settings = tiny.updated({"matching.interpolant": "linear"})
     message, _ = stopped(broken, data, settings, tmp_path)
     assert "the loss is not finite" in message

@@ -30,7 +30,15 @@ def test_the_time_left_goes_by_the_part_of_the_budget_used():
 
 def test_a_line_says_where_the_run_stands():
     line = moment().line()
-    for part in ("step    120", " 25 %", "42 steps/s", "1:30 left", "total 12.3", "matching 1e-07", "forecast MSE 1.230e-03"):
+    for part in (
+        "step    120",
+        " 25 %",
+        "42 steps/s",
+        "1:30 left",
+        "total 12.3",
+        "matching 1e-07",
+        "forecast MSE 1.230e-03",
+    ):
         assert part in line
     assert "MSE" not in moment(validation=None).line()
     assert "--:-- left" in moment(fraction=0.0).line()

@@ -16,6 +16,7 @@ from greymatch.bench.watch import number
 MEASURES = ("mse", "central_mse", "nmse", "crps", "coverage", "seconds", "validation_error")
 HEADS = {"mse": "MSE", "central_mse": "central MSE", "crps": "CRPS", "coverage": "coverage", "seconds": "seconds"}
 SHORT = ("method", "seeds", "MSE", "CRPS", "coverage", "parameter RMSE (prior's)", "paper's MSE")
+QUICK = "A quick trial: these numbers mean nothing."
 
 
 @dataclass(frozen=True)
@@ -156,5 +157,6 @@ def write_table(found: Sequence[Row], folder: Path, about: dict[str, Any]) -> di
     content = {**about, "rows": [asdict(row) for row in found]}
     write_json(folder / "table.json", content)
     write_bytes(folder / "table.csv", comma_separated(found).encode())
-    write_bytes(folder / "table.md", markdown(found).encode())
+    warning = f"{QUICK}\n\n" if about.get("quick") else ""
+    write_bytes(folder / "table.md", (warning + markdown(found)).encode())
     return content

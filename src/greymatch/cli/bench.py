@@ -97,12 +97,13 @@ def _written(
     results: dict[str, dict[str, Any]], out: Path, quick: bool, failed: list[str], output: Output
 ) -> dict[str, Any]:
     from greymatch import __version__
+    from greymatch.bench.table import QUICK as QUICK_WARNING
     from greymatch.bench.table import rows, write_table
 
     found = rows(results.values())
     about = {"greymatch": __version__, "quick": quick, "runs": list(results), "failed": failed}
     content = write_table(found, out, about)
-    output.show(*_tables(found), f"written to {out / 'table.md'}, .csv and .json")
+    output.show(*_tables(found), *([QUICK_WARNING] if quick else []), f"written to {out / 'table.md'}, .csv and .json")
     return content
 
 

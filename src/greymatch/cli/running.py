@@ -90,11 +90,15 @@ def train(how: Callable[[Meter], GreyBox], quiet: bool, again: list[str]) -> Gre
     """The model that `how` fits; when it is stopped, `again` are the words that go on with it."""
     from greymatch.training.progress import meter
 
+    shown = Wordless(meter(quiet))
     try:
-        return how(Wordless(meter(quiet)))
+        return how(shown)
     except KeyboardInterrupt:
+        shown.close()
         typer.echo(f"stopped; nothing is lost. Go on with:\n  {shlex.join(again)}", err=True)
         raise typer.Exit(STOPPED) from None
+    finally:
+        shown.close()
 
 
 def started(folder: Path) -> bool:

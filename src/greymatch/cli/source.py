@@ -84,7 +84,7 @@ class Source:
         physics = load_physics(str(self.physics))
         data = self._read(str(self.data), physics)
         validation = self._read(self.validation, physics) if self.validation else None
-        return Problem(physics, data, validation, suited(data))
+        return Problem(physics, data, validation, suited(physics, data))
 
     def _read(self, path: str, physics: Physics) -> Trajectories:
         from greymatch.data.read import read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -82,6 +83,23 @@ class Windows:
         jitter = torch.rand((len(rows), points), generator=generator, device=rows.device, dtype=torch.float64)
         part = (torch.arange(points, device=rows.device) + jitter) / points
         return end[:, None] + part.square() * (until - end)[:, None]
+
+
+def longest_windows(history: Trajectories, lengths: Sequence[int]) -> list[tuple[int, Tensor]]:
+    """For each of `lengths`, longest first, the trajectories (n,) whose history fills it but no longer one."""
+    observed = observed_lengths(history)
+    found, left = [], torch.ones_like(observed, dtype=torch.bool)
+    for length in lengths:
+        fits = left & (observed >= length)
+        found.append((length, fits.nonzero()[:, 0]))
+        left = left & ~fits
+    if bool(left.any()):
+        row = int(left.nonzero()[0])
+        raise GreymatchError(
+            f"`history` must hold at least {lengths[-1]} points, the model's shortest window; trajectory "
+            f"{shown(history.labels, row)} has {int(observed[row])}. Give a longer history."
+        )
+    return [(length, rows) for length, rows in found if len(rows)]
 
 
 def last_window(history: Trajectories, length: int) -> Window:

@@ -37,6 +37,14 @@ class Features(NamedTuple):
     summary: Tensor
     amplitude: Tensor
 
+    def padded(self, length: int) -> Features:
+        """The sequence with zeros before it, up to `length` points; its mask channels then say "not seen"."""
+        missing = length - self.sequence.shape[1]
+        if not missing:
+            return self
+        blank = self.sequence.new_zeros(len(self.sequence), missing, *self.sequence.shape[2:])
+        return self._replace(sequence=torch.cat([blank, self.sequence], 1))
+
 
 def window_features(physics: Physics, window: Window, scales: Scales, stencil: int, amplitude_floor: float) -> Features:
     """Features that do not change when the units of the data do."""

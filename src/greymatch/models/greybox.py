@@ -13,13 +13,13 @@ from torch import Tensor
 
 from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Window, last_window
 from greymatch.errors import GreymatchError
-from greymatch.models.latents import Latents
+from greymatch.models.latents import Members
 from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
+from greymatch.simulation.start import Start
 
 if TYPE_CHECKING:
     from greymatch.forecast.forecast import Forecast
@@ -76,13 +76,13 @@ class GreyBox:
         if history.inputs is not None:
             rows = torch.arange(len(history))
             history.inputs.check_covers(rows, asked, history.labels)
-        window = last_window(history, self.settings.window)
-        latents = self._draw(window, draws, seed)
-        values, status = self._members(window, latents, asked, history.inputs, draws, tolerance)
+        members = self._draw(history, draws, seed)
+        start = Start.of(history, self.physics.order)
+        values, status = self._solved(start, members, asked, history.inputs, draws, tolerance)
         return Forecast(
             draws=values,
             times=asked,
-            start=window.end,
+            start=start.time,
             states=self.physics.states,
             labels=history.labels,
             status=status,
@@ -103,8 +103,7 @@ class GreyBox:
         if draws < 1:
             raise GreymatchError(f"`draws` must be at least 1; got {draws}.")
         history = self._checked(history)
-        window = last_window(history, self.settings.window)
-        latents = self._draw(window, max(draws, 2), seed)
+        latents = self._draw(history, max(draws, 2), seed).latents
         theta = self.physics.push(latents.eps).reshape(-1, len(history), len(self.physics.params))
         return Posterior(names=tuple(self.physics.params), draws=theta, labels=history.labels)
 
@@ -141,33 +140,27 @@ class GreyBox:
                 f"`history` must carry the inputs {list(self.physics.inputs)} in that order; got {list(names)}. "
                 "Read it with inputs=[...]."
             )
-        return history
+        return history.trimmed()
 
-    def _draw(self, window: Window, draws: int, seed: int) -> Latents:
+    def _draw(self, history: Trajectories, draws: int, seed: int) -> Members:
         with torch.no_grad():
-            return self.network.draw(self.network.features(window), draws, torch.Generator().manual_seed(seed))
+            return self.network.draw(self.network.observe(history), draws, torch.Generator().manual_seed(seed))
 
-    def _members(
-        self,
-        window: Window,
-        latents: Latents,
-        times: Tensor,
-        signals: Signals | None,
-        draws: int,
-        tolerance: float,
+    def _solved(
+        self, start: Start, members: Members, times: Tensor, signals: Signals | None, draws: int, tolerance: float
     ) -> tuple[Tensor, Tensor]:
         """Every member solved, in chunks that fit in memory: (D, N, T, S, *grid) and (D, N)."""
         count = len(times)
         pixels = max(1, int(np.prod(self.network.shapes.grid)))
         chunk = max(1, MEMBERS_AT_ONCE // pixels)
         values, status = [], []
-        for members in torch.arange(draws * count).split(chunk):
-            rows = members % count
-            part = window.select(rows)
-            chosen = Latents(latents.eps[members], latents.z[members])
+        for chosen in torch.arange(draws * count).split(chunk):
+            rows = chosen % count
             inputs = signals.select(rows) if signals else None
             with torch.no_grad():
-                solution = roll_out(self.network, part, chosen, times[rows], inputs, tolerance)
+                solution = roll_out(
+                    self.network, start.select(rows), members.select(chosen), times[rows], inputs, tolerance
+                )
             values.append(solution.values)
             status.append(solution.status)
         shape = (draws, count, *values[0].shape[1:])

@@ -37,9 +37,24 @@ class Latents:
     eps: Tensor
     z: Tensor
 
+    def select(self, members: Tensor) -> Latents:
+        return Latents(self.eps[members], self.z[members])
+
     def over(self, points: int) -> Latents:
         """The same latents at every one of `points` times: (B, M, L) and (B, M, Z)."""
         return Latents(self.eps[:, None].expand(-1, points, -1), self.z[:, None].expand(-1, points, -1))
+
+
+@dataclass(frozen=True)
+class Members:
+    """What each member of an ensemble carries through its forecast: latents, and `kick` (B, S), a constant error of
+    the highest derivative, as large as what matching left unexplained."""
+
+    latents: Latents
+    kick: Tensor
+
+    def select(self, members: Tensor) -> Members:
+        return Members(self.latents.select(members), self.kick[members])
 
 
 @dataclass(frozen=True)

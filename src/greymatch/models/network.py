@@ -6,12 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from greymatch.data.scaling import Scales
-from greymatch.data.windows import Window
+from greymatch.data.trajectories import Trajectories
+from greymatch.data.windows import Window, last_window, longest_windows
 from greymatch.methods import method_named
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.encoder import Encoder, Shapes
 from greymatch.models.features import Features, window_features
-from greymatch.models.latents import Encoded, Latents
+from greymatch.models.latents import Encoded, Latents, Members
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
@@ -21,10 +22,12 @@ NUMBERS_AT_ONCE = 2**26  # of the features, when many draws are encoded
 class Network(nn.Module):
     """Encoder q(z | x) q(theta | x, z) and field f(x, theta) o r(x | z), built from settings and scales.
 
-    `widening` is the factor by which validation forecasts ask the posterior's standard deviations to grow.
+    `noise` (S,) is the relative error of the highest derivative that matching left unexplained; `widening` the
+    factor by which validation forecasts ask it and the posterior's standard deviations to grow.
     """
 
     widening: Tensor
+    noise: Tensor
 
     def __init__(self, physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:
         super().__init__()
@@ -34,6 +37,7 @@ class Network(nn.Module):
         for name, value in scales.tensors().items():
             self.register_buffer(f"scale_{name}", value.clone(), persistent=False)
         self.register_buffer("widening", torch.ones(()))
+        self.register_buffer("noise", torch.zeros(len(physics.states)))
         self.encoder = Encoder(shapes, settings.encoder)
         self.dynamics = Dynamics(self.physics, scales, settings.encoder.latents, settings.residual)
 
@@ -56,23 +60,39 @@ class Network(nn.Module):
         return Scales(**{name[6:]: value for name, value in self.named_buffers() if name.startswith("scale_")})
 
     def features(self, window: Window) -> Features:
-        return _features(self.physics, self.settings, self.scales, window)
+        """What the encoder sees of windows of any one length up to the settings' window."""
+        return _features(self.physics, self.settings, self.scales, window).padded(self.settings.window)
+
+    def observe(self, history: Trajectories) -> Features:
+        """Features of the end of each history, of the longest window that it fills."""
+        fitting = longest_windows(history, self.settings.lengths)
+        parts = [self.features(last_window(history.select(rows), length)) for length, rows in fitting]
+        back = torch.cat([rows for _, rows in fitting]).argsort()
+        return Features(*(torch.cat(part)[back] for part in zip(*parts, strict=True)))
 
     def encode(self, features: Features, generator: torch.Generator | None, sample: bool = True) -> Encoded:
         """The posterior as training sees it."""
         return self.encoder(features, generator, sample)
 
-    def draw(self, features: Features, draws: int, generator: torch.Generator | None) -> Latents:
-        """Latents (draws * B, ...), draw after draw, from the calibrated posterior; one draw is its mean."""
+    def central(self, features: Features) -> Members:
+        """One member for each window: the posterior's means, and no error of the field."""
+        latents = self.encoder(features, None, sample=False).latents
+        return Members(latents, torch.zeros_like(features.amplitude))
+
+    def draw(self, features: Features, draws: int, generator: torch.Generator | None) -> Members:
+        """Members (draws * B), draw after draw, from the calibrated posterior; a single draw is the central one."""
         if draws == 1:
-            return self.encoder(features, None, sample=False).latents
+            return self.central(features)
         parts = []
         at_once = max(1, NUMBERS_AT_ONCE // features.sequence.numel())
         for first in range(0, draws, at_once):
             copies = min(at_once, draws - first)
             many = Features(*(part.repeat(copies, *(1,) * (part.ndim - 1)) for part in features))
             parts.append(self.encoder(many, generator, widening=self.widening).latents)
-        return Latents(torch.cat([part.eps for part in parts]), torch.cat([part.z for part in parts]))
+        latents = Latents(torch.cat([part.eps for part in parts]), torch.cat([part.z for part in parts]))
+        size = self.widening * self.noise * self.dynamics.scales_top * features.amplitude
+        noise = torch.randn((draws, *size.shape), generator=generator, device=size.device)
+        return Members(latents, (noise * size).flatten(0, 1))
 
 
 def _features(physics: Physics, settings: Settings, scales: Scales, window: Window) -> Features:

@@ -6,37 +6,35 @@ import torch
 from torch import Tensor
 
 from greymatch.data.signals import Signals
-from greymatch.data.windows import Window
-from greymatch.models.latents import Latents
+from greymatch.models.latents import Members
 from greymatch.models.network import Network
 from greymatch.simulation.solve import Solution, solve
-from greymatch.simulation.start import start_phase
+from greymatch.simulation.start import Start
 
 
 def roll_out(
     network: Network,
-    window: Window,
-    latents: Latents,
+    start: Start,
+    members: Members,
     times: Tensor,
     signals: Signals | None = None,
     tolerance: float = 1e-5,
 ) -> Solution:
-    """States (B, T, S, *grid) at `times` (B, T), one member per window and its latents.
+    """States (B, T, S, *grid) at `times` (B, T), one member for each of the B starts.
 
     The tolerance is relative to each state's own spread, whatever its units.
     """
     physics = network.physics
     rows = torch.arange(len(times), device=times.device)
-    axes = len(physics.grid)
+    axes, states = len(physics.grid), len(physics.states)
     _, spread = network.scales.phase(physics.order)
     unit = spread.reshape(*spread.shape, *(1,) * axes)
-    start = start_phase(window, physics.order).float() / unit
+    kick = torch.nn.functional.pad(members.kick, ((physics.order - 1) * states, 0))
+    kick = kick.reshape(*kick.shape, *(1,) * axes)
 
     def field(t: Tensor, scaled: Tensor) -> Tensor:
         u = signals.at(rows, t[:, None])[:, 0].float() if signals else None
-        return network.dynamics.velocity(t.float(), scaled * unit, latents, u) / unit
+        return (network.dynamics.velocity(t.float(), scaled * unit, members.latents, u) + kick) / unit
 
-    solution = solve(field, start, window.end, times, tolerance)
-    states = len(physics.states)
-    values = solution.values[:, :, :states] * unit[:states]
-    return Solution(values, solution.status, solution.steps)
+    solution = solve(field, start.phase.float() / unit, start.time, times, tolerance)
+    return Solution(solution.values[:, :, :states] * unit[:states], solution.status, solution.steps)

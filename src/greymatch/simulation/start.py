@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
@@ -22,6 +23,23 @@ class Observed(Protocol):
 
     @property
     def mask(self) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where forecasts start: `phase` (N, order*S, *grid) at `time` (N,)."""
+
+    phase: Tensor
+    time: Tensor
+
+    @staticmethod
+    def of(history: Observed, order: int) -> Start:
+        """At the last point at which any state of each row is observed."""
+        seen = history.mask.flatten(2).any(2) & history.times.isfinite()
+        return Start(start_phase(history, order), history.times.masked_fill(~seen, -torch.inf).amax(1))
+
+    def select(self, rows: Tensor) -> Start:
+        return Start(self.phase[rows], self.time[rows])
 
 
 def start_phase(history: Observed, order: int, points: int = 5) -> Tensor:

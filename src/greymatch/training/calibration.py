@@ -7,7 +7,7 @@ from greymatch.training.validation import Validator
 
 LEVEL = 0.9
 DRAWS = 24
-NARROWEST, WIDEST = 0.25, 64.0
+NARROWEST, WIDEST = 0.25, 16.0
 HALVINGS = 6
 
 

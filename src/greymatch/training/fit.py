@@ -62,7 +62,7 @@ def fit(
     checkpoints and metrics (a temporary one by default).
     """
     _check_data(physics, data, "data")
-    settings = _settings(settings, data, minutes, steps, seed, method)
+    settings = _settings(settings or suited(physics, data), minutes, steps, seed, method)
     train, held_out = (data, validation) if validation is not None else data.split(HELD_OUT, settings.training.seed)
     _check_data(physics, held_out, "validation")
     shown = progress or meter(quiet)
@@ -109,6 +109,7 @@ def _fit(
             for tracker in trackers:
                 tracker.close()
         loop.load_best()
+        loop.network.noise.copy_(loop.state.noise.value[-len(physics.states) :].sqrt())
         coverage = calibrate(loop.network, loop.validator)
         model = GreyBox(
             physics, loop.network.cpu().eval(), _record(loop, train, held_out, plan) | {"validation_coverage": coverage}
@@ -143,37 +144,36 @@ def _loop(
 
 
 def _settings(
-    settings: Settings | None,
-    data: Trajectories,
-    minutes: float | None,
-    steps: int | None,
-    seed: int | None,
-    method: str | None,
+    settings: Settings, minutes: float | None, steps: int | None, seed: int | None, method: str | None
 ) -> Settings:
-    """The settings given, or ones that suit the data, with the arguments of `fit` put in."""
-    chosen = settings or suited(data)
+    """The settings with the arguments of `fit` put in."""
     changes: dict[str, Any] = {}
     if minutes is not None or steps is not None:
         changes |= {"training.minutes": minutes, "training.steps": steps}
-    elif chosen.training.minutes is None and chosen.training.steps is None:
+    elif settings.training.minutes is None and settings.training.steps is None:
         changes["training.minutes"] = DEFAULT_MINUTES
     changes |= {"training.seed": seed} if seed is not None else {}
     changes |= {"method": method} if method is not None else {}
-    chosen = chosen.updated(changes)
+    chosen = settings.updated(changes)
     method_named(chosen.method)
     return chosen
 
 
-def suited(data: Trajectories) -> Settings:
-    """Settings for data of this shape: the window is an eighth of a trajectory, at least 8 points or half of it."""
+def suited(physics: Physics, data: Trajectories) -> Settings:
+    """Settings for this problem: the preset of a built-in system, or ones that suit the shape of the data.
+
+    The window is up to a third of a trajectory, and histories down to a fifth of that are learned too.
+    """
+    from greymatch.systems import SYSTEMS
+
+    for system in SYSTEMS.values():
+        if system.physics == physics:
+            return system.preset
     points = int(data.lengths.median())
-    window = min(max(8, points // 8 + 1), max(2, points // 2))
-    fields = (
-        {"encoder.kind": "conv", "encoder.width": 32, "residual.kind": "conv", "training.batch": 32}
-        if data.grid
-        else {}
-    )
-    return Settings(window=window).updated(fields)
+    window = min(max(6, points // 3 + 1), max(2, points // 2))
+    shortest = min(window, max(5, window // 5))
+    fields = {"encoder.kind": "conv", "encoder.width": 32, "residual.kind": "conv", "training.batch": 32}
+    return Settings(window=window, shortest=shortest).updated(fields if data.grid else {})
 
 
 def _check_data(physics: Physics, data: Trajectories, argument: str) -> None:

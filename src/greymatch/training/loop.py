@@ -121,9 +121,12 @@ class Loop:
     def _clip(self) -> None:
         """Cut a gradient that is far larger than usual; what is usual is learned as the run goes."""
         limit = self.settings.clip * self.state.gradient.value if self.state.step else torch.tensor(torch.inf)
-        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), max_norm=float(limit))
-        if not bool(torch.isfinite(norm)) and self.settings.precision != "16-mixed":  # its scaler skips such steps
+        strict = self.settings.precision != "16-mixed"  # its scaler skips such steps
+        try:
+            norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), float(limit), error_if_nonfinite=strict)
+        except RuntimeError:
             self._stop_for_nonfinite("gradient", _sharp(self.network))
+            raise
         self.state.gradient = self.state.gradient.updated(torch.minimum(norm, limit.to(norm.device)).detach())
 
     def _average(self) -> None:
@@ -134,7 +137,7 @@ class Loop:
             average.lerp_(current[name], 1 - keep)
 
     def _validate_if_due(self) -> bool:
-        due = int(self.fraction * self.settings.validations)
+        due = int(self.fraction * self.settings.validations + 1e-9)  # 29 / 50 * 50 is less than 29
         if due <= self.state.validations:
             return False
         self.state.validations = due

@@ -41,42 +41,56 @@ class FeatureBank:
 
 
 @dataclass(frozen=True)
-class Sampler:
-    """Draws `Sample`s: windows, their features, and matching points on the interpolated future."""
+class Source:
+    """Windows of one length, with the bank of their features where it fits in memory."""
 
-    network: Network
     windows: Windows
-    path: AnyPath
     bank: FeatureBank | None
 
     @staticmethod
-    def of(network: Network, data: Trajectories, path: AnyPath) -> Sampler:
-        windows = Windows.of(data, network.settings.window)
+    def of(network: Network, data: Trajectories, length: int, room: float) -> Source:
+        windows = Windows.of(data, length)
         with torch.no_grad():
             one = network.features(windows.gather(torch.zeros(1, dtype=torch.long, device=data.times.device)))
         size = 4 * len(windows) * (one.sequence.numel() + one.summary.numel())
-        bank = FeatureBank.of(network, windows) if size <= BANK_BYTES else None
-        return Sampler(network, windows, path.to(data.times.device, torch.float32), bank)
+        return Source(windows, FeatureBank.of(network, windows) if size <= room else None)
 
-    def draw(self, count: int, generator: torch.Generator) -> Sample:
-        matching = self.network.settings.matching
-        chosen = self.windows.draw(count, generator)
-        times = self.windows.future(chosen, matching.points, matching.horizon, generator)
-        rows = self.windows.rows(chosen)
-        matched = self.path.at(rows, times, generator)
-        signals = self.windows.data.inputs
-        # an equation may read every state, so none can be matched where any of them is a guess
-        sound = self.path.trust(rows, times).all(-1, keepdim=True)
-        return Sample(
-            features=self._features(chosen),
-            matched=matched,
-            trusted=self.path.trust(rows, times, self.network.physics.order) & sound,
-            inputs=signals.at(rows, times).float() if signals else None,
-            rows=rows,
-        )
-
-    def _features(self, chosen: torch.Tensor) -> Features:
+    def features(self, network: Network, chosen: torch.Tensor) -> Features:
         if self.bank is not None:
             return self.bank[chosen]
         with torch.no_grad():
-            return self.network.features(self.windows.gather(chosen))
+            return network.features(self.windows.gather(chosen))
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Draws `Sample`s: windows, their features, and matching points on the interpolated future.
+
+    Each batch holds windows of one of the settings' lengths, so that short histories are learned too.
+    """
+
+    network: Network
+    path: AnyPath
+    sources: tuple[Source, ...]
+
+    @staticmethod
+    def of(network: Network, data: Trajectories, path: AnyPath) -> Sampler:
+        lengths = network.settings.lengths
+        sources = tuple(Source.of(network, data, length, BANK_BYTES / len(lengths)) for length in lengths)
+        return Sampler(network, path.to(data.times.device, torch.float32), sources)
+
+    def draw(self, count: int, generator: torch.Generator) -> Sample:
+        matching = self.network.settings.matching
+        which = torch.randint(len(self.sources), (), generator=generator, device=generator.device)
+        source = self.sources[int(which)]
+        chosen = source.windows.draw(count, generator)
+        times = source.windows.future(chosen, matching.points, matching.horizon, generator)
+        rows = source.windows.rows(chosen)
+        signals = source.windows.data.inputs
+        return Sample(
+            features=source.features(self.network, chosen),
+            matched=self.path.at(rows, times, generator),
+            trusted=self.path.trust(rows, times, self.network.physics.order),
+            inputs=signals.at(rows, times).float() if signals else None,
+            rows=rows,
+        )

@@ -13,9 +13,11 @@ from greymatch.data.windows import Window, gather, usable
 from greymatch.errors import GreymatchError
 from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
+from greymatch.simulation.start import Start
 
-MOST_TRAJECTORIES = 128
+MOST_TRAJECTORIES = 64
 MOST_FOR_COVERAGE = 64
+NUMBERS_FOR_COVERAGE = 20_000_000
 WORST = 1e3
 
 
@@ -56,8 +58,9 @@ class Validator:
 
     def error(self, network: Network) -> ForecastError:
         with torch.no_grad():
-            latents = network.encode(network.features(self.window), None, sample=False).latents
-            solution = roll_out(network, self.window, latents, self.times, self.signals, tolerance=1e-4)
+            members = network.central(network.features(self.window))
+            start = Start.of(self.window, network.physics.order)
+            solution = roll_out(network, start, members, self.times, self.signals, tolerance=1e-4)
         spread = network.scales.spread.reshape(-1, *(1,) * (self.truth.ndim - 3))
         error = (solution.values - self.truth.float())[self.seen]
         scaled = ((solution.values - self.truth.float()) / spread)[self.seen]
@@ -68,15 +71,17 @@ class Validator:
 
     def coverage(self, network: Network, level: float, draws: int) -> float:
         """Part of the observations inside the central intervals of an ensemble, always of the same random numbers."""
-        count = min(len(self.times), MOST_FOR_COVERAGE)
+        count = max(1, min(len(self.times), MOST_FOR_COVERAGE, NUMBERS_FOR_COVERAGE // (draws * self.truth[0].numel())))
         rows = torch.arange(count, device=self.times.device).repeat(draws)
         generator = torch.Generator(self.times.device).manual_seed(0)
         with torch.no_grad():
-            latents = network.draw(network.features(self.window.select(rows[:count])), draws, generator)
+            shown = self.window.select(rows[:count])
+            members = network.draw(network.features(shown), draws, generator)
+            start = Start.of(shown, network.physics.order).select(rows)
             signals = self.signals.select(rows) if self.signals else None
-            solution = roll_out(network, self.window.select(rows), latents, self.times[rows], signals, tolerance=1e-4)
-        members = solution.values.reshape(draws, count, *solution.values.shape[1:])
-        tail = torch.tensor([(1 - level) / 2, (1 + level) / 2], device=members.device)
-        low, high = members.nan_to_num(0.0).quantile(tail, 0)
+            solution = roll_out(network, start, members, self.times[rows], signals, tolerance=1e-4)
+        values = solution.values.reshape(draws, count, *solution.values.shape[1:])
+        tail = torch.tensor([(1 - level) / 2, (1 + level) / 2], device=values.device)
+        low, high = values.nan_to_num(0.0).quantile(tail, 0)
         truth, seen = self.truth[:count], self.seen[:count]
         return float(((truth >= low) & (truth <= high))[seen].float().mean())
