@@ -36,6 +36,7 @@ python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = f"{project} {release}"
+html_theme_options = {"top_of_page_buttons": []}
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_show_copyright = html_show_sphinx = False

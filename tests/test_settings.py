@@ -50,12 +50,30 @@ def test_settings_survive_json():
         ({"training.rate": float("nan")}, "setting 'training.rate': .*; got nan"),
         ({"training.steps": 2.5}, "setting 'training.steps': .*; got 2.5"),
         ({"encoder.kind": "transformer"}, "setting 'encoder.kind': .*'mlp', 'gru' or 'conv'; got 'transformer'"),
+        ({"shortest": 40}, r"^setting 'shortest' must not exceed 'window' = 26; got 40\.$"),
         ({"training.warmup": 1.0}, "setting 'training.warmup': .*less than 1; got 1.0"),
     ],
 )
 def test_a_wrong_setting_names_the_key_the_rule_and_the_value(changes: dict[str, Any], message: str):
     with pytest.raises(GreymatchError, match=message):
         Settings().updated(changes)
+
+
+def test_settings_made_directly_are_checked_alike():
+    with pytest.raises(GreymatchError, match=r"setting 'window': .*; got 1"):
+        Settings(window=1)
+    with pytest.raises(GreymatchError, match=r"unknown setting 'windw'\. Did you mean 'window'\?"):
+        Settings(windw=9)
+    with pytest.raises(GreymatchError, match="'shortest' must not exceed 'window' = 5; got 6"):
+        Settings(window=5, shortest=6)
+
+
+@pytest.mark.parametrize(("window", "shortest"), [(26, 5), (26, 26), (2, 2), (3, 2), (100, 2)])
+def test_lengths_fall_from_the_window_to_the_shortest(window: int, shortest: int):
+    lengths = Settings(window=window, shortest=shortest).lengths
+    assert (lengths[0], lengths[-1]) == (window, shortest)
+    assert list(lengths) == sorted(set(lengths), reverse=True)
+    assert Settings(window=window).lengths == (window,)
 
 
 def test_all_wrong_settings_are_told_at_once():
@@ -67,7 +85,7 @@ def test_all_wrong_settings_are_told_at_once():
 def test_an_unknown_key_in_a_stored_tree_is_refused():
     tree = Settings().model_dump()
     tree["encoder"]["heads"] = 3
-    with pytest.raises(GreymatchError, match="unknown setting 'encoder.heads'"):
+    with pytest.raises(GreymatchError, match=r"unknown setting 'encoder.heads'"):
         Settings.checked(tree)
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from greymatch.data.trajectories import Trajectories as Trajectories
     from greymatch.data.write import write as write
     from greymatch.errors import GreymatchError as GreymatchError
+    from greymatch.evaluation import Evaluation as Evaluation
+    from greymatch.evaluation import evaluate as evaluate
     from greymatch.forecast.forecast import Forecast as Forecast
     from greymatch.forecast.posterior import Posterior as Posterior
     from greymatch.forecast.scores import score as score
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
     from greymatch.physics.priors import Normal as Normal
     from greymatch.physics.priors import TruncatedNormal as TruncatedNormal
     from greymatch.physics.priors import Uniform as Uniform
+    from greymatch.report.build import write_report as write_report
     from greymatch.settings import Settings as Settings
     from greymatch.training.fit import fit as fit
+    from greymatch.training.fit import suited as suited
 
 try:
     __version__ = version("greymatch")
@@ -36,6 +40,7 @@ except PackageNotFoundError:  # a source tree that is not installed
 
 # where each public name lives; loaded when first used, so that `import greymatch` takes no time
 _HOMES = {
+    "Evaluation": "evaluation",
     "Fixed": "physics.priors",
     "Forecast": "forecast.forecast",
     "GreyBox": "models.greybox",
@@ -49,13 +54,16 @@ _HOMES = {
     "TruncatedNormal": "physics.priors",
     "Uniform": "physics.priors",
     "divergence": "physics.operators",
+    "evaluate": "evaluation",
     "fit": "training.fit",
     "gradient": "physics.operators",
     "laplacian": "physics.operators",
     "load": "models.file",
     "read": "data.read",
     "score": "forecast.scores",
+    "suited": "training.fit",
     "write": "data.write",
+    "write_report": "report.build",
 }
 
 __all__ = [*_HOMES, "__version__", "systems"]  # pyright: ignore[reportUnsupportedDunderAll]

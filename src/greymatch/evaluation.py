@@ -58,6 +58,8 @@ class Evaluation:
         if self.posterior is None:
             return {}
         known = {name: self.test.truth[name] for name in self.model.physics.free if name in self.test.truth}
+        if not known:
+            return {}
         errors = self.posterior.rmse(known)
         covered = self.posterior.coverage(known, LEVEL)
         return {

@@ -22,8 +22,9 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]
     from safetensors.torch import save
 
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    text = json.dumps(header)
-    write_bytes(path, save(contiguous, metadata={HEADER: text, DIGEST: _digest(contiguous, text)}))
+    # one entry, since safetensors keeps several in no order: the same content is then the same file
+    signed = {**header, DIGEST: _digest(contiguous, header)}
+    write_bytes(path, save(contiguous, metadata={HEADER: json.dumps(signed)}))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -44,17 +45,17 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         ) from None
     if not isinstance(header, dict):
         raise GreymatchError(f"{str(path)!r} holds no greymatch header; save the model again.")
-    if metadata.get(DIGEST) != _digest(tensors, metadata[HEADER]):
+    if header.pop(DIGEST, None) != _digest(tensors, header):
         raise GreymatchError(f"{str(path)!r} was changed after it was written: its digest does not fit. Save it again.")
     return tensors, header
 
 
-def _digest(tensors: dict[str, Tensor], header: str) -> str:
+def _digest(tensors: dict[str, Tensor], header: dict[str, Any]) -> str:
     """Tells whether a file holds what was written: against faults and carelessness, not against malice."""
-    digest = hashlib.sha256(header.encode())
+    digest = hashlib.sha256(json.dumps(header).encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -104,10 +104,16 @@ class Settings(Section):
     matching: MatchingSettings = MatchingSettings()
     training: TrainingSettings = TrainingSettings()
 
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise GreymatchError(_readable(error)) from None
+
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.shortest is not None and self.shortest > self.window:
-            raise ValueError(f"`shortest` must not exceed `window` = {self.window}")
+            raise ValueError(f"setting 'shortest' must not exceed 'window' = {self.window}; got {self.shortest}.")
         return self
 
     @property
@@ -128,10 +134,7 @@ class Settings(Section):
 
     @classmethod
     def checked(cls, tree: dict[str, Any]) -> Self:
-        try:
-            return cls.model_validate(tree)
-        except ValidationError as error:
-            raise GreymatchError(_readable(error)) from None
+        return cls(**tree)
 
 
 def known_keys(section: type[BaseModel] = Settings, prefix: str = "") -> dict[str, str]:
@@ -171,6 +174,8 @@ def _readable(error: ValidationError) -> str:
         key = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
             lines.append(f"unknown setting {key!r}.{did_you_mean(key, known_keys())}")
+        elif not key:  # a rule about several settings says itself which
+            lines.append(problem["msg"].removeprefix("Value error, "))
         else:
             lines.append(f"setting {key!r}: {problem['msg']}; got {problem['input']!r}.")
     return "\n".join(lines)

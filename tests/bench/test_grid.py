@@ -1,4 +1,4 @@
-"""The grid with processes in place of runs, which do what a test asks of them."""
+"""The grid, mostly with processes in place of runs, which do what a test asks of them."""
 
 from __future__ import annotations
 
@@ -48,6 +48,12 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 def good(run: Run, out: Path) -> str:
     return f"open({str(out)!r}, 'w').write({json.dumps({**run.asked(), 'scores': {'mse': 1.0}})!r})"
+
+
+def test_the_real_program_is_told_what_to_run_and_logs_what_it_says(tmp_path: Path) -> None:
+    (failure,) = execute([Run("no_such_system", "gb-dm", 0)], tmp_path, 64, Silent())
+    assert failure.code == 2
+    assert "got 'no_such_system'" in failure.text()
 
 
 def test_a_run_that_fails_takes_no_other_with_it(fake: Fake, tmp_path: Path) -> None:

@@ -32,13 +32,16 @@ def test_a_run_is_one_file_that_tells_all(small_system: System, tmp_path: Path) 
     assert result["central"]["mse"] == pytest.approx(central)
 
 
-def test_a_run_without_its_result_goes_on_from_its_checkpoint(small_system: System, tmp_path: Path) -> None:
+def test_a_run_without_its_result_goes_on_from_its_checkpoint(
+    small_system: System, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out, run = tmp_path / "a.json", Run("pendulum", "vbb-dm", 0, draws=2)
     first = perform(run, out)
-    out.unlink()
-    second = perform(run, out)
-    assert first["training_seconds"] == second["training_seconds"]
     assert first["parameters"] == {}  # nothing is known, nothing is inferred
+    out.unlink()
+    assert main([*run.arguments(), "--out", str(out)]) == 0
+    assert json.loads(out.read_text())["training_seconds"] == first["training_seconds"]
+    assert "pendulum-vbb-dm-0: forecast MSE" in capsys.readouterr().out
 
 
 def test_bad_input_ends_with_2_and_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,33 +1,46 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
 from greymatch.bench import grid
-from greymatch.bench.grid import Failure, Job
+from greymatch.bench.grid import Failure, Job, log_file
+from greymatch.bench.plan import Run
+from greymatch.bench.run import perform
 
 TINY = ("--set", "training.steps=3", "--set", "training.validations=1", "--set", "residual.width=8")
 QUICK = ("bench", "table", "--quick", "--draws", 2, *TINY)
 
 
-def test_a_table_of_a_real_run_which_is_not_done_twice(
-    greymatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_table_of_runs_which_are_not_done_twice(
+    greymatch, small_system, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = (*QUICK, "--methods", "vgb-dm", "--out", tmp_path, "--jobs", 64)  # so many that each has one thread
+    done_runs: list[str] = []
+
+    def here(run: Run, out: Path, threads: int) -> Job:
+        """The run in this process, where the system is small; then one that has nothing left to do."""
+        done_runs.append(run.name)
+        perform(run, out)
+        return Job(run, out, log_file(out).open("wb"), Popen([sys.executable, "-S", "-c", ""]))
+
+    monkeypatch.setattr(Job, "start", here)
+    words = (*QUICK, "--methods", "vgb-dm,vbb-dm", "--out", tmp_path)
     done = greymatch(*words, "--json")
     assert done.code == 0, done.err
-    assert (done.json["runs"], done.json["failed"]) == (["pendulum-vgb-dm-0"], [])
+    assert done.json["runs"] == done_runs == ["pendulum-vgb-dm-0", "pendulum-vbb-dm-0"]
     assert json.loads((tmp_path / "table.json").read_text()) == done.json
     assert "vgb-dm" in (tmp_path / "table.md").read_text()
-    assert {row["name"] for row in done.json["rows"]} > {"vgb-dm", "hold", "zero"}
+    assert {row["name"] for row in done.json["rows"]} > {"vgb-dm", "vbb-dm", "hold", "zero"}
 
-    monkeypatch.setattr(Job, "start", None)  # nothing may be started: the run is there
     again = greymatch(*words)
     assert again.code == 0
     assert "vgb-dm" in again.out
-    assert "1 runs, 1 of them already there" in again.err
+    assert "2 runs, 2 of them already there" in again.err
+    assert len(done_runs) == 2
 
 
 def test_a_failed_run_ends_with_1_and_names_its_log(greymatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ def test_forecast_draws_a_picture(greymatch, user: Path) -> None:
         (["--times", "6:9"], "must be START:STOP:STEP"),
         (["--to", "2"], "must lie a step"),
         (["--times", "2:3:0.1"], "last observ"),
-        (["--to", "9", "--until", "0.5"], "10 points of the model's window"),
+        (["--to", "9", "--until", "0.1"], "Give a longer history"),
         (["--to", "9", "--until", "-1"], "leaves trajectory"),
         (["--to", "9", "--plot", "f.gif"], "`--plot` must end in .png"),
         (["--to", "9", "--time", "t"], "no 't'"),

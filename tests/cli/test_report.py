@@ -66,7 +66,7 @@ def test_report_on_a_system_takes_its_own_data(greymatch, small_system, user: Pa
         ([], "needs --data FILE, or --system NAME"),
         (["--data", "tset.nc"], "Did you mean 'test.nc'"),
         (["--data", "test.nc", "--out", "report.pdf"], "must end in .html"),
-        (["--data", "test.nc", "--given", "3"], "10 points of the model's window"),
+        (["--data", "test.nc", "--given", "2"], "Give a longer history"),
     ],
 )
 def test_report_refuses(greymatch, user: Path, words: list[str], told: str) -> None:

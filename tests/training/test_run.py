@@ -35,7 +35,7 @@ def test_a_folder_is_made_with_its_parents(tmp_path: Path):
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "inside"):
-        with pytest.raises(GreymatchError, match="`folder` .* cannot be made.*Choose another"):
+        with pytest.raises(GreymatchError, match=r"`folder` .* cannot be made.*Choose another"):
             run_folder(folder)
 
 
@@ -73,7 +73,7 @@ def test_a_run_is_not_overwritten_by_another(tmp_path: Path):
     check_plan(tmp_path, PLANNED, resume=False)
     check_plan(tmp_path, PLANNED, resume=False)  # it ended before its first checkpoint, so nothing is lost
     (tmp_path / LAST).write_bytes(b"")
-    with pytest.raises(GreymatchError, match="holds a run already. Resume it"):
+    with pytest.raises(GreymatchError, match=r"holds a run already\. Resume it"):
         check_plan(tmp_path, PLANNED, resume=False)
 
 

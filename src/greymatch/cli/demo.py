@@ -107,7 +107,7 @@ class Demo:
         paths = {
             "model": evaluation.model.save(self.out / "model.safetensors"),
             "forecast": write(evaluation.forecast, self.out / "forecast.nc"),
-            "test data": write(evaluation.test, self.out / "test.nc"),
+            "test": write(evaluation.test, self.out / "test.nc"),
             "report": write_report(evaluation, self.out / "report.html", metrics=metrics, **about),
             "result": self.out / "result.json",
         }

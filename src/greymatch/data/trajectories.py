@@ -58,11 +58,13 @@ class Trajectories:
         time: str = "time",
         input_kind: str | None = None,
     ) -> Trajectories:
+        """Trajectories from variables over (trajectory, time, *grid); those over trajectory alone are its truth."""
         from greymatch.data.labelled import from_dataset
 
         return from_dataset(dataset, states, inputs, trajectory, time, input_kind)
 
     def to_dataset(self) -> xr.Dataset:
+        """Variables over (trajectory, time, *grid), gaps as NaN, with inputs and truth beside them."""
         from greymatch.data.labelled import to_dataset
 
         return to_dataset(self)

@@ -32,6 +32,7 @@ def save_model(model: GreyBox, path: Path) -> Path:
         "format": FORMAT,
         "settings": model.settings.model_dump(),
         "physics": model.physics.describe(),
+        "system": _built_in(model.physics),
         "shapes": asdict(model.network.shapes),
         "record": model.record,
     }
@@ -48,7 +49,7 @@ def load(path: str | Path, physics: Physics | None = None) -> GreyBox:
     """
     tensors, header = read_tensors(Path(path))
     _check_header(header, path)
-    known = _resolved(header["physics"], physics, path)
+    known = _resolved(header, physics, path)
     try:
         settings = Settings.checked(header["settings"])
         shapes = Shapes(**{**header["shapes"], "grid": tuple(header["shapes"]["grid"])})
@@ -84,12 +85,20 @@ def _check_fit(physics: Physics, settings: Settings, scales: Scales, shapes: Sha
         raise TypeError(f"its window is {settings.window} points, its encoder reads {shapes.window}")
 
 
-def _resolved(described: dict[str, Any], physics: Physics | None, path: str | Path) -> Physics:
-    """The caller's physics, or the built-in of that name; either must be what the model was trained with."""
+def _built_in(physics: Physics) -> str | None:
+    """The name of the built-in system whose physics this is."""
     from greymatch.systems import SYSTEMS
 
+    return next((name for name, system in SYSTEMS.items() if system.physics == physics), None)
+
+
+def _resolved(header: dict[str, Any], physics: Physics | None, path: str | Path) -> Physics:
+    """The caller's physics, or the built-in one the file names; either must be what the model was trained with."""
+    from greymatch.systems import SYSTEMS
+
+    described = header["physics"]
     if physics is None:
-        system = SYSTEMS.get(str(described.get("name")))
+        system = SYSTEMS.get(str(header.get("system")))
         if system is None:
             raise GreymatchError(
                 f"{str(path)!r} was trained with physics {described.get('name')!r}, which is not built in. "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from greymatch.forecast.forecast import Forecast
     from greymatch.forecast.posterior import Posterior
 
-Times = Sequence[float] | np.ndarray | Tensor
+Times = Sequence[float] | Sequence[Sequence[float]] | np.ndarray | Tensor
 MEMBERS_AT_ONCE = 20_000
 
 
@@ -40,8 +40,8 @@ class GreyBox:
     model.save("swing.safetensors")
     ```
 
-    `record` tells how it was made: settings, seeds, learning curve. Not for histories shorter than the window
-    it was trained with.
+    `record` tells how the fit went: steps, seconds, validation error, calibration. Not for histories shorter than
+    the shortest window it was trained with.
     """
 
     physics: Physics
@@ -103,9 +103,10 @@ class GreyBox:
         if draws < 1:
             raise GreymatchError(f"`draws` must be at least 1; got {draws}.")
         history = self._checked(history)
-        latents = self._draw(history, max(draws, 2), seed).latents
-        theta = self.physics.push(latents.eps).reshape(-1, len(history), len(self.physics.params))
-        return Posterior(names=tuple(self.physics.params), draws=theta, labels=history.labels)
+        with torch.no_grad():
+            features = self.network.observe(history)
+            eps = self.network.draw_parameters(features, max(draws, 2), torch.Generator().manual_seed(seed))
+        return Posterior(names=tuple(self.physics.params), draws=self.physics.push(eps), labels=history.labels)
 
     def physics_share(self, data: Trajectories) -> dict[str, dict[str, float]]:
         """How much of each equation comes from the known physics and how much from the residual.

@@ -37,6 +37,9 @@ class Latents:
     eps: Tensor
     z: Tensor
 
+    def repeated(self, draws: int) -> Latents:
+        return Latents(self.eps.repeat(draws, 1), self.z.repeat(draws, 1))
+
     def select(self, members: Tensor) -> Latents:
         return Latents(self.eps[members], self.z[members])
 

@@ -23,10 +23,12 @@ class Network(nn.Module):
     """Encoder q(z | x) q(theta | x, z) and field f(x, theta) o r(x | z), built from settings and scales.
 
     `noise` (S,) is the relative error of the highest derivative that matching left unexplained; `widening` the
-    factor by which validation forecasts ask it and the posterior's standard deviations to grow.
+    factor by which validation forecasts ask it and the posterior's standard deviations to grow. `doubt` (L,) is
+    that of the parameters by themselves, which a forecast does not see where the residual makes up for them.
     """
 
     widening: Tensor
+    doubt: Tensor
     noise: Tensor
 
     def __init__(self, physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:
@@ -37,6 +39,7 @@ class Network(nn.Module):
         for name, value in scales.tensors().items():
             self.register_buffer(f"scale_{name}", value.clone(), persistent=False)
         self.register_buffer("widening", torch.ones(()))
+        self.register_buffer("doubt", torch.ones(shapes.free))
         self.register_buffer("noise", torch.zeros(len(physics.states)))
         self.encoder = Encoder(shapes, settings.encoder)
         self.dynamics = Dynamics(self.physics, scales, settings.encoder.latents, settings.residual)
@@ -83,16 +86,30 @@ class Network(nn.Module):
         """Members (draws * B), draw after draw, from the calibrated posterior; a single draw is the central one."""
         if draws == 1:
             return self.central(features)
+        latents = self._latents(features, draws, generator, self.widening)
+        size = self.widening * self.noise * self.dynamics.scales_top * features.amplitude
+        noise = torch.randn((draws, *size.shape), generator=generator, device=size.device)
+        return Members(latents, (noise * size).flatten(0, 1))
+
+    def draw_parameters(self, features: Features, draws: int, generator: torch.Generator | None) -> Tensor:
+        """Latent coordinates (draws, B, L) of the parameters, from their own calibrated posterior."""
+        eps = self._latents(features, draws, generator, widening=1.0).eps.reshape(draws, -1, self.shapes.free)
+        middle = eps.mean(0, keepdim=True)
+        return middle + self.doubt * (eps - middle)
+
+    def _latents(
+        self, features: Features, draws: int, generator: torch.Generator | None, widening: Tensor | float
+    ) -> Latents:
+        """Draws from the widened posterior, in chunks; a deterministic method has only its means."""
+        if not method_named(self.settings.method).variational:
+            return self.central(features).latents.repeated(draws)
         parts = []
         at_once = max(1, NUMBERS_AT_ONCE // features.sequence.numel())
         for first in range(0, draws, at_once):
             copies = min(at_once, draws - first)
             many = Features(*(part.repeat(copies, *(1,) * (part.ndim - 1)) for part in features))
-            parts.append(self.encoder(many, generator, widening=self.widening).latents)
-        latents = Latents(torch.cat([part.eps for part in parts]), torch.cat([part.z for part in parts]))
-        size = self.widening * self.noise * self.dynamics.scales_top * features.amplitude
-        noise = torch.randn((draws, *size.shape), generator=generator, device=size.device)
-        return Members(latents, (noise * size).flatten(0, 1))
+            parts.append(self.encoder(many, generator, widening=widening).latents)
+        return Latents(torch.cat([part.eps for part in parts]), torch.cat([part.z for part in parts]))
 
 
 def _features(physics: Physics, settings: Settings, scales: Scales, window: Window) -> Features:

@@ -19,6 +19,7 @@ def roll_out(
     times: Tensor,
     signals: Signals | None = None,
     tolerance: float = 1e-5,
+    max_steps: int = 10_000,
 ) -> Solution:
     """States (B, T, S, *grid) at `times` (B, T), one member for each of the B starts.
 
@@ -36,5 +37,5 @@ def roll_out(
         u = signals.at(rows, t[:, None])[:, 0].float() if signals else None
         return (network.dynamics.velocity(t.float(), scaled * unit, members.latents, u) + kick) / unit
 
-    solution = solve(field, start.phase.float() / unit, start.time, times, tolerance)
+    solution = solve(field, start.phase.float() / unit, start.time, times, tolerance, max_steps)
     return Solution(solution.values[:, :, :states] * unit[:states], solution.status, solution.steps)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +18,22 @@ from greymatch.errors import GreymatchError
 from greymatch.matching.observed import interpolated
 from greymatch.matching.path import AnyPath
 from greymatch.methods import method_named
+from greymatch.models.file import load
 from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
 from greymatch.physics.check import check_physics
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
-from greymatch.training.calibration import calibrate
+from greymatch.training.calibration import calibrate_forecasts, calibrate_parameters
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, meter
-from greymatch.training.run import Lock, check_plan, fingerprint, run_folder
+from greymatch.training.run import METRICS, MODEL, Lock, check_plan, fingerprint, run_folder
 from greymatch.training.sampler import Sampler
 from greymatch.training.tracker import JsonlTracker, Tracker
 from greymatch.training.validation import Validator
 
 DEFAULT_MINUTES = 3.0
+ODE_THREADS = 1  # small nets: a second thread costs more in waiting than it saves in work
 HELD_OUT = 0.1
 CHECKED_ROWS = 256
 
@@ -68,7 +72,8 @@ def fit(
     shown = progress or meter(quiet)
     where = run_folder(folder)
     try:
-        model = _fit(physics, train, held_out, settings, where, resume, list(trackers), shown)
+        with threads(ODE_THREADS if not data.grid else None):
+            model = _fit(Problem(physics, train, held_out, settings), where, resume, list(trackers), shown)
     finally:
         shown.close()
     if folder is None:  # only a run that was stopped is worth keeping where nobody asked for it
@@ -76,71 +81,87 @@ def fit(
     return model
 
 
-def _fit(
-    physics: Physics,
-    train: Trajectories,
-    held_out: Trajectories,
-    settings: Settings,
-    folder: Path,
-    resume: bool,
-    trackers: list[Tracker],
-    shown: Meter,
-) -> GreyBox:
-    known = method_named(settings.method).known(physics)
-    path = interpolated(train, settings, known.order)
-    _check_function(known, train, path)
-    plan = {"settings": settings.model_dump(), "physics": physics.describe()}
-    plan |= {"data": fingerprint(train), "validation": fingerprint(held_out)}
+@dataclass(frozen=True)
+class Problem:
+    """What is fitted to what, and how."""
+
+    physics: Physics
+    train: Trajectories
+    held_out: Trajectories
+    settings: Settings
+
+    def plan(self) -> dict[str, Any]:
+        """What a run must share with another to be the same run."""
+        return {
+            "settings": self.settings.model_dump(),
+            "physics": self.physics.describe(),
+            "data": fingerprint(self.train),
+            "validation": fingerprint(self.held_out),
+        }
+
+
+def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], shown: Meter) -> GreyBox:
+    known = method_named(problem.settings.method).known(problem.physics)
+    path = interpolated(problem.train, problem.settings, known.order)
+    _check_function(known, problem.train, path)
     with Lock(folder):
-        check_plan(folder, plan, resume)
-        loop = _loop(physics, train, held_out, settings, path, folder, trackers, shown)
+        check_plan(folder, problem.plan(), resume)
+        if resume and (folder / MODEL).exists():
+            return load(folder / MODEL, problem.physics)
+        loop = _loop(problem, path, folder, trackers, shown)
         if resume:
             loop.resume()
-        trackers.append(JsonlTracker(folder / "metrics.jsonl", loop.state.step if resume else None))
+        trackers.append(JsonlTracker(folder / METRICS, loop.state.step if resume else None))
         try:
             loop.run()
         except KeyboardInterrupt:
             shown.close()
-            shown.say(
-                f"stopped at step {loop.state.step}; nothing is lost. Resume with folder={str(folder)!r}, resume=True"
-            )
+            shown.say(f"stopped at step {loop.state.step}; resume with folder={str(folder)!r}, resume=True")
             raise
         finally:
             for tracker in trackers:
                 tracker.close()
-        loop.load_best()
-        loop.network.noise.copy_(loop.state.noise.value[-len(physics.states) :].sqrt())
-        coverage = calibrate(loop.network, loop.validator)
-        model = GreyBox(
-            physics, loop.network.cpu().eval(), _record(loop, train, held_out, plan) | {"validation_coverage": coverage}
-        )
-        model.save(folder / "model.safetensors")
+        model = _finished(problem, loop)
+        model.save(folder / MODEL)
         return model
 
 
-def _loop(
-    physics: Physics,
-    train: Trajectories,
-    held_out: Trajectories,
-    settings: Settings,
-    path: AnyPath,
-    folder: Path,
-    trackers: list[Tracker],
-    shown: Meter,
-) -> Loop:
+def _finished(problem: Problem, loop: Loop) -> GreyBox:
+    """The model with its best weights and calibrated draws."""
+    loop.load_best()
+    loop.network.noise.copy_(loop.state.noise.value[-len(problem.physics.states) :].sqrt())
+    coverage = calibrate_forecasts(loop.network, loop.validator)
+    calibrate_parameters(loop.network, problem.held_out.to(loop.network.noise.device))
+    record = _record(loop, problem) | {"validation_coverage": coverage}
+    return GreyBox(problem.physics, loop.network.cpu().float().eval(), record)
+
+
+def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker], shown: Meter) -> Loop:
     from lightning_fabric import Fabric
 
+    settings, train = problem.settings, problem.train
     accelerator = settings.training.device if settings.training.device != "cuda" else "gpu"
     fabric = Fabric(accelerator=accelerator, devices=1, precision=settings.training.precision)
     scales = Scales.of(train, path)
     windows = Windows.of(train, settings.window)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.training.seed)
-        network = Network.fitting(physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
+        network = Network.fitting(problem.physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
     network = network.to(fabric.device)
     sampler = Sampler.of(network, train.to(fabric.device), path)
-    validator = Validator.of(held_out.to(fabric.device), settings.window)
+    validator = Validator.of(problem.held_out.to(fabric.device), settings.window)
     return Loop(network, sampler, validator, settings.training, folder, shown, trackers, fabric)
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Run with `count` threads, or as many as before; put back afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(min(before, count or before))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _settings(
@@ -213,17 +234,18 @@ def _check_function(physics: Physics, data: Trajectories, path: AnyPath) -> None
     check_physics(physics, matched.time[:, 0].float(), torch.cat(moving, 2)[:, 0].float(), inputs)
 
 
-def _record(loop: Loop, train: Trajectories, held_out: Trajectories, plan: dict[str, Any]) -> dict[str, Any]:
+def _record(loop: Loop, problem: Problem) -> dict[str, Any]:
     state = loop.state
     return {
         "steps": state.step,
         "seconds": round(state.elapsed, 3),
         "best_step": state.best_step,
         "validation_error": state.best,
-        "trajectories": {"train": len(train), "validation": len(held_out)},
-        "data": plan["data"],
+        "trajectories": {"train": len(problem.train), "validation": len(problem.held_out)},
+        "data": fingerprint(problem.train),
         "parameters": sum(p.numel() for p in loop.network.parameters()),
         "widening": float(loop.network.widening),
+        "doubt": dict(zip(loop.network.physics.free, loop.network.doubt.tolist(), strict=True)),
         "noise": [float(value) ** 0.5 for value in state.noise.value],
     }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 
 @dataclass(frozen=True)
@@ -74,21 +74,16 @@ class Bar:
     """A live bar for terminals."""
 
     def __init__(self, console: Console) -> None:
-        columns = (
-            BarColumn(30),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}"),
+        self._bar = Progress(
+            BarColumn(12), TextColumn("{task.percentage:>3.0f} %  {task.description}"), console=console
         )
-        self._bar = Progress(*columns, console=console)
         self._task = self._bar.add_task("starting", total=1.0)
         self._bar.start()
 
     def show(self, moment: Moment) -> None:
-        shown = " · ".join(f"{name} {value:.3g}" for name, value in moment.terms.items() if name != "errors")
-        error = "" if moment.validation is None else f" · forecast MSE {moment.validation:.2e}"
-        text = f"{moment.rate:.0f} steps/s · {_clock(moment.left)} left · {shown}{error}"
-        self._bar.update(self._task, completed=moment.fraction, description=text)
+        text = f"{moment.rate:.0f}/s  {_clock(moment.left)} left  {_short(moment.terms)}"
+        error = "" if moment.validation is None else f"  forecast MSE {moment.validation:.1e}"
+        self._bar.update(self._task, completed=moment.fraction, description=text + error)
 
     def say(self, text: str) -> None:
         self._bar.console.print(text, highlight=False)
@@ -103,6 +98,12 @@ def meter(quiet: bool = False) -> Meter:
         return Silent()
     console = Console(stderr=True)
     return Bar(console) if console.is_terminal else Lines()
+
+
+def _short(terms: dict[str, float]) -> str:
+    """The loss and its three terms of the paper, in little room."""
+    names = {"total": "loss", "matching": "match", "kl_theta": "KLp", "kl_z": "KLz"}
+    return " ".join(f"{short} {terms[name]:.2g}" for name, short in names.items() if name in terms)
 
 
 def _clock(seconds: float) -> str:

@@ -13,7 +13,7 @@ from greymatch.errors import GreymatchError
 from greymatch.files import write_json
 from greymatch.training.loop import LAST
 
-PLAN = "run.json"
+PLAN, METRICS, MODEL = "run.json", "metrics.jsonl", "model.safetensors"
 
 
 def run_folder(folder: str | Path | None) -> Path:

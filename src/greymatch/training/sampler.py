@@ -87,10 +87,12 @@ class Sampler:
         times = source.windows.future(chosen, matching.points, matching.horizon, generator)
         rows = source.windows.rows(chosen)
         signals = source.windows.data.inputs
+        # an equation may read every state, so none can be matched where any of them is a guess
+        sound = self.path.trust(rows, times).all(-1, keepdim=True)
         return Sample(
             features=source.features(self.network, chosen),
             matched=self.path.at(rows, times, generator),
-            trusted=self.path.trust(rows, times, self.network.physics.order),
+            trusted=self.path.trust(rows, times, self.network.physics.order) & sound,
             inputs=signals.at(rows, times).float() if signals else None,
             rows=rows,
         )

@@ -19,6 +19,7 @@ MOST_TRAJECTORIES = 64
 MOST_FOR_COVERAGE = 64
 NUMBERS_FOR_COVERAGE = 20_000_000
 WORST = 1e3
+TOLERANCE, MOST_STEPS = 1e-4, 2_000  # a field that is wild in the middle of training must not hold up the run
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Validator:
         with torch.no_grad():
             members = network.central(network.features(self.window))
             start = Start.of(self.window, network.physics.order)
-            solution = roll_out(network, start, members, self.times, self.signals, tolerance=1e-4)
+            solution = roll_out(network, start, members, self.times, self.signals, TOLERANCE, MOST_STEPS)
         spread = network.scales.spread.reshape(-1, *(1,) * (self.truth.ndim - 3))
         error = (solution.values - self.truth.float())[self.seen]
         scaled = ((solution.values - self.truth.float()) / spread)[self.seen]
@@ -79,9 +80,9 @@ class Validator:
             members = network.draw(network.features(shown), draws, generator)
             start = Start.of(shown, network.physics.order).select(rows)
             signals = self.signals.select(rows) if self.signals else None
-            solution = roll_out(network, start, members, self.times[rows], signals, tolerance=1e-4)
+            solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
         values = solution.values.reshape(draws, count, *solution.values.shape[1:])
-        tail = torch.tensor([(1 - level) / 2, (1 + level) / 2], device=values.device)
+        tail = torch.tensor([(1 - level) / 2, (1 + level) / 2], device=values.device, dtype=values.dtype)
         low, high = values.nan_to_num(0.0).quantile(tail, 0)
         truth, seen = self.truth[:count], self.seen[:count]
         return float(((truth >= low) & (truth <= high))[seen].float().mean())
