@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,14 @@ class GreyBox:
     def settings(self) -> Settings:
         return self.network.settings
 
+    @property
+    def device(self) -> torch.device:
+        return self.network.noise.device
+
+    def to(self, device: torch.device | str) -> GreyBox:
+        """The model on another device, where its forecasts are then computed; results come back to the CPU."""
+        return GreyBox(self.physics, copy.deepcopy(self.network).to(device), self.record)
+
     def forecast(
         self,
         history: Trajectories,
@@ -74,15 +83,15 @@ class GreyBox:
         history = self._checked(history)
         asked = as_times(times, history)
         if history.inputs is not None:
-            rows = torch.arange(len(history))
+            rows = torch.arange(len(history), device=self.device)
             history.inputs.check_covers(rows, asked, history.labels)
         members = self._draw(history, draws, seed)
         start = Start.of(history, self.physics.order)
         values, status = self._solved(start, members, asked, history.inputs, draws, tolerance)
         return Forecast(
             draws=values,
-            times=asked,
-            start=start.time,
+            times=asked.cpu(),
+            start=start.time.cpu(),
             states=self.physics.states,
             labels=history.labels,
             status=status,
@@ -105,8 +114,9 @@ class GreyBox:
         history = self._checked(history)
         with torch.no_grad():
             features = self.network.observe(history)
-            eps = self.network.draw_parameters(features, max(draws, 2), torch.Generator().manual_seed(seed))
-        return Posterior(names=tuple(self.physics.params), draws=self.physics.push(eps), labels=history.labels)
+            eps = self.network.draw_parameters(features, max(draws, 2), self._generator(seed))
+        theta = self.physics.push(eps).cpu()
+        return Posterior(names=tuple(self.physics.params), draws=theta, labels=history.labels)
 
     def physics_share(self, data: Trajectories) -> dict[str, dict[str, float]]:
         """How much of each equation comes from the known physics and how much from the residual.
@@ -141,11 +151,14 @@ class GreyBox:
                 f"`history` must carry the inputs {list(self.physics.inputs)} in that order; got {list(names)}. "
                 "Read it with inputs=[...]."
             )
-        return history.trimmed()
+        return history.trimmed().to(self.device)
 
     def _draw(self, history: Trajectories, draws: int, seed: int) -> Members:
         with torch.no_grad():
-            return self.network.draw(self.network.observe(history), draws, torch.Generator().manual_seed(seed))
+            return self.network.draw(self.network.observe(history), draws, self._generator(seed))
+
+    def _generator(self, seed: int) -> torch.Generator:
+        return torch.Generator(self.device).manual_seed(seed)
 
     def _solved(
         self, start: Start, members: Members, times: Tensor, signals: Signals | None, draws: int, tolerance: float
@@ -155,14 +168,14 @@ class GreyBox:
         pixels = max(1, int(np.prod(self.network.shapes.grid)))
         chunk = max(1, MEMBERS_AT_ONCE // pixels)
         values, status = [], []
-        for chosen in torch.arange(draws * count).split(chunk):
+        for chosen in torch.arange(draws * count, device=times.device).split(chunk):
             rows = chosen % count
             inputs = signals.select(rows) if signals else None
             with torch.no_grad():
                 solution = roll_out(
                     self.network, start.select(rows), members.select(chosen), times[rows], inputs, tolerance
                 )
-            values.append(solution.values)
-            status.append(solution.status)
+            values.append(solution.values.cpu())
+            status.append(solution.status.cpu())
         shape = (draws, count, *values[0].shape[1:])
         return torch.cat(values).reshape(shape), torch.cat(status).reshape(draws, count)

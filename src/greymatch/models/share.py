@@ -22,8 +22,8 @@ def physics_share(network: Network, data: Trajectories) -> dict[str, dict[str, f
             f"{int(data.lengths.max())}. Give whole trajectories, not histories."
         )
     data = data.select(first.nonzero()[:, 0])
-    path = interpolated(data, settings, physics.order).to(dtype=torch.float32)
-    rows = torch.arange(len(data))
+    path = interpolated(data.to("cpu"), settings, physics.order).to(data.times.device, torch.float32)
+    rows = torch.arange(len(data), device=data.times.device)
     window = gather(data, rows, torch.full_like(rows, settings.window - 1), settings.window)
     observed = data.times[:, settings.window :]
     times = torch.where(observed.isfinite(), observed, window.end[:, None])
