@@ -3,7 +3,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import torch
 from torch import Tensor
 
@@ -12,7 +11,7 @@ from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, last_window
 from greymatch.matching.interpolants import interpolant
-from greymatch.models.features import Features, fill_gaps, squash, window_features
+from greymatch.models.features import Features, window_features
 from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import LogNormal, Normal, Uniform
@@ -245,44 +244,3 @@ def test_without_free_parameters_or_physics_there_are_features_still():
     features = seen(nothing, data)
     assert features.sequence.shape[:2] == (8, 26)
     assert all(bool(part.isfinite().all()) for part in features)
-
-
-def window_of(times: list[float], values: list[float], mask: list[bool]) -> Window:
-    numbers = torch.tensor([values], dtype=torch.float64)[..., None]
-    return Window(torch.tensor([times], dtype=torch.float64), numbers, torch.tensor([mask])[..., None], None)
-
-
-def test_gaps_are_filled_by_lines_on_uneven_times_and_held_at_the_ends():
-    window = window_of(
-        [0, 1, 2, 4, 8, 9, 10], [-9, 2, -9, -9, 16, 5, -9], [False, True, False, False, True, True, False]
-    )
-    assert fill_gaps(window).flatten().tolist() == [2, 2, 4, 8, 16, 5, 5]
-
-
-def test_each_state_and_pixel_is_filled_on_its_own():
-    generator = torch.Generator().manual_seed(0)
-    times = torch.rand(3, 12, generator=generator, dtype=torch.float64).cumsum(1)
-    values = torch.randn(3, 12, 2, 4, generator=generator, dtype=torch.float64)
-    mask = torch.rand(values.shape, generator=generator) < 0.4
-    mask[:, 6] = True
-    found = fill_gaps(Window(times, values, mask, None))
-    for row in range(3):
-        for state in range(2):
-            for pixel in range(4):
-                known = mask[row, :, state, pixel]
-                line = np.interp(times[row], times[row][known], values[row, known, state, pixel])
-                np.testing.assert_allclose(found[row, :, state, pixel], line, atol=1e-12)
-
-
-def test_without_gaps_nothing_is_touched():
-    window = window_of([0, 1], [3, 4], [True, True])
-    assert fill_gaps(window) is window.values
-
-
-def test_squash_is_odd_increasing_linear_near_zero_and_slow_far_away():
-    x = torch.linspace(-50, 50, 1001, dtype=torch.float64)
-    y = squash(x)
-    torch.testing.assert_close(y, -squash(-x))
-    assert bool((y.diff() > 0).all())
-    assert float(squash(torch.tensor(1e-6))) == pytest.approx(1e-6, rel=1e-3)
-    assert float(squash(torch.tensor(1e30))) < 100

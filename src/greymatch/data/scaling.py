@@ -57,6 +57,10 @@ class Scales:
             return self.center, self.spread
         return torch.cat([self.center, torch.zeros_like(self.velocity)]), torch.cat([self.spread, self.velocity])
 
+    def of_inputs(self, u: Tensor) -> Tensor:
+        """Inputs (..., U) in units of their own spread."""
+        return (u - self.input_center) / self.input_spread
+
     def tensors(self) -> dict[str, Tensor]:
         return {item.name: getattr(self, item.name) for item in fields(self)}
 

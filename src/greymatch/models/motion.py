@@ -1,0 +1,78 @@
+"""A window as it moves: gaps bridged, derivatives taken, inputs beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from greymatch.data.windows import Window
+from greymatch.matching.stencils import window_derivatives
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Values and their first and second derivatives (B, W, S, *grid) in physical units, single precision.
+
+    `times` (B, W) are absolute, `since` relative to the end of the window; `inputs` (B, W, U) or None.
+    """
+
+    times: Tensor
+    since: Tensor
+    values: Tensor
+    first: Tensor
+    second: Tensor
+    seen: Tensor
+    inputs: Tensor | None
+
+    @staticmethod
+    def of(window: Window, stencil: int) -> Motion:
+        values = fill_gaps(window)
+        since = window.times - window.end[:, None]
+        # in double, since differences of large values over short steps leave little of a float32
+        first, second = window_derivatives(since, values.to(since), points=stencil, order=2)
+        return Motion(
+            times=window.times.float(),
+            since=since.float(),
+            values=values.float(),
+            first=first.float(),
+            second=second.float(),
+            seen=window.mask.float(),
+            inputs=None if window.inputs is None else window.inputs.float(),
+        )
+
+    def top(self, order: int) -> Tensor:
+        """The highest derivative, which the physics speaks of."""
+        return self.second if order == 2 else self.first
+
+    def phase(self, order: int) -> Tensor:
+        return torch.cat([self.values, self.first], 2) if order == 2 else self.values
+
+    def over_grid(self, scalars: Tensor) -> Tensor:
+        """(B, W, K) spread over the grid: (B, W, K, *grid)."""
+        grid = self.values.shape[3:]
+        return scalars.reshape(*scalars.shape, *(1,) * len(grid)).expand(*scalars.shape, *grid)
+
+    def per_channel(self, scale: Tensor) -> Tensor:
+        """(S,) or (B, S) shaped to broadcast over (B, W, S, *grid)."""
+        lead = scale[:, None] if scale.ndim == 2 else scale
+        return lead.reshape(*lead.shape, *(1,) * (self.values.ndim - 3))
+
+
+def fill_gaps(window: Window) -> Tensor:
+    """The window's values with gaps bridged by lines between observed neighbours, held at the ends."""
+    if bool(window.mask.all()):
+        return window.values
+    count = window.mask.shape[1]
+    shape = (1, count) + (1,) * (window.mask.ndim - 2)
+    index = torch.arange(count, device=window.mask.device).reshape(shape).expand(window.mask.shape)
+    before = torch.where(window.mask, index, -1).cummax(1).values
+    after = torch.where(window.mask, index, count).flip(1).cummin(1).values.flip(1)
+    left = torch.where(before >= 0, before, after.clamp_max(count - 1))
+    right = torch.where(after < count, after, left)
+    times = window.times.reshape(*window.times.shape, *shape[2:]).expand(window.mask.shape)
+    start, stop = times.gather(1, left), times.gather(1, right)
+    part = ((times - start) / (stop - start).clamp_min(1e-300)).clamp(0, 1)
+    low, high = window.values.gather(1, left), window.values.gather(1, right)
+    return low + (high - low) * part.to(low.dtype)
