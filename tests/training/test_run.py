@@ -35,7 +35,7 @@ def test_a_folder_is_made_with_its_parents(tmp_path: Path):
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "inside"):
-        with pytest.raises(GreymatchError, match=r"`folder` .* cannot be made.*Choose another"):
+        with pytest.raises(GreymatchError, match=r"`folder` .* cannot be written.*Choose another"):
             run_folder(folder)
 
 

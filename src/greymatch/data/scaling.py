@@ -27,6 +27,8 @@ class Scales:
     input_center: Tensor
     input_spread: Tensor
     step: Tensor
+    time_center: Tensor
+    time_spread: Tensor
 
     @staticmethod
     def of(data: Trajectories, path: AnyPath) -> Scales:
@@ -44,6 +46,7 @@ class Scales:
             velocity=velocity.float(),
             acceleration=_at_least(acceleration, velocity / step).float(),
             step=torch.tensor(step, dtype=torch.float32),
+            **_time_scales(data),
             **_input_scales(data),
         )
 
@@ -90,6 +93,13 @@ def _root_mean_square(values: Tensor, trusted: Tensor) -> Tensor:
     squares = values.double().square().flatten(3).mean(-1) if values.ndim > 3 else values.double().square()
     weight = trusted.double()
     return ((squares * weight).sum((0, 1)) / weight.sum((0, 1)).clamp_min(1)).sqrt()
+
+
+def _time_scales(data: Trajectories) -> dict[str, Tensor]:
+    """Centre and spread of all times, for a residual that sees the clock."""
+    clock = data.times[data.times.isfinite()]
+    spread = clock.std(unbiased=False).clamp_min(torch.finfo(torch.float32).tiny)
+    return {"time_center": clock.mean().float(), "time_spread": spread.float()}
 
 
 def _input_scales(data: Trajectories) -> dict[str, Tensor]:

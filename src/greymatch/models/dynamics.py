@@ -42,6 +42,8 @@ class Dynamics(nn.Module):
     scales_input_center: Tensor
     scales_input_spread: Tensor
     scales_velocity: Tensor
+    scales_time_center: Tensor
+    scales_time_spread: Tensor
     open: Tensor
 
     def __init__(self, physics: Physics, scales: Scales, latents: int, settings: ResidualSettings) -> None:
@@ -58,6 +60,7 @@ class Dynamics(nn.Module):
             "velocity": scales.velocity,
         }
         buffers |= {"input_center": scales.input_center, "input_spread": scales.input_spread}
+        buffers |= {"time_center": scales.time_center, "time_spread": scales.time_spread}
         for name, value in buffers.items():
             self.register_buffer(f"scales_{name}", value.clone(), persistent=False)
         closed = [name in physics.complete for name in physics.states]
@@ -101,7 +104,9 @@ class Dynamics(nn.Module):
         columns = [latents.z]
         if u is not None:
             columns.append((u - self.scales_input_center) / self.scales_input_spread)
-        columns += [t[..., None].to(latents.z.dtype)] * self.settings.sees_time
+        if self.settings.sees_time:
+            clock = (t - self.scales_time_center) / self.scales_time_spread
+            columns.append(clock[..., None].to(latents.z.dtype))
         columns += [latents.eps] * self.settings.sees_theta
         scalars = torch.cat(columns, -1)
         extra = scalars.reshape(*scalars.shape, *(1,) * axes)

@@ -77,7 +77,8 @@ def _check_header(header: dict[str, Any], path: str | Path) -> None:
 
 
 def _check_fit(physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:
-    wanted = {"step": (), "input_center": (len(physics.inputs),), "input_spread": (len(physics.inputs),)}
+    wanted: dict[str, tuple[int, ...]] = {"step": (), "time_center": (), "time_spread": ()}
+    wanted |= {"input_center": (len(physics.inputs),), "input_spread": (len(physics.inputs),)}
     for name, scale in scales.tensors().items():
         if tuple(scale.shape) != wanted.get(name, (len(physics.states),)):
             raise TypeError(f"scale {name!r} has shape {tuple(scale.shape)}")

@@ -69,6 +69,11 @@ def fit(
     settings = _settings(settings or suited(physics, data), minutes, steps, seed, method)
     train, held_out = (data, validation) if validation is not None else data.split(HELD_OUT, settings.training.seed)
     _check_data(physics, held_out, "validation")
+    if held_out.values.shape[3:] != train.values.shape[3:]:
+        raise GreymatchError(
+            f"`validation` must lie on the grid of `data`, {tuple(train.values.shape[3:])}; "
+            f"got {tuple(held_out.values.shape[3:])}."
+        )
     shown = progress or meter(quiet)
     where = run_folder(folder)
     try:

@@ -123,7 +123,9 @@ class Loop:
         limit = self.settings.clip * self.state.gradient.value if self.state.step else torch.tensor(torch.inf)
         strict = self.settings.precision != "16-mixed"  # its scaler skips such steps
         try:
-            norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), float(limit), error_if_nonfinite=strict)
+            norm = self.fabric.clip_gradients(
+                self.objective, self.optimizer, max_norm=float(limit), error_if_nonfinite=strict
+            )
         except RuntimeError:
             self._stop_for_nonfinite("gradient", _sharp(self.network))
             raise

@@ -14,6 +14,7 @@ from greymatch.files import write_json
 from greymatch.training.loop import LAST
 
 PLAN, METRICS, MODEL = "run.json", "metrics.jsonl", "model.safetensors"
+LOCK = ".lock"
 
 
 def run_folder(folder: str | Path | None) -> Path:
@@ -23,8 +24,9 @@ def run_folder(folder: str | Path | None) -> Path:
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
     except OSError as error:
-        raise GreymatchError(f"`folder` {str(path)!r} cannot be made: {error.strerror}. Choose another.") from None
+        raise GreymatchError(f"`folder` {str(path)!r} cannot be written: {error.strerror}. Choose another.") from None
     return path
 
 
@@ -40,7 +42,7 @@ class Lock:
             import fcntl
         except ImportError:  # no such lock on this system
             return
-        self._file = (self._folder / ".lock").open("w")
+        self._file = (self._folder / LOCK).open("w")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

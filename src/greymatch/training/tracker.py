@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +17,10 @@ class Tracker(Protocol):
 
 
 class JsonlTracker:
-    """One JSON object a line: {"step": 100, "loss": ...}. Lines past `resume_from` are cut off first."""
+    """One JSON object a line: {"step": 100, "total": ...}, null for what is not finite.
+
+    Lines past `resume_from` are cut off first.
+    """
 
     def __init__(self, path: Path, resume_from: int | None = None) -> None:
         kept = "" if resume_from is None or not path.exists() else _lines_until(path, resume_from)
@@ -24,7 +28,8 @@ class JsonlTracker:
         self._file = path.open("a")
 
     def log(self, step: int, metrics: dict[str, float]) -> None:
-        self._file.write(json.dumps({"step": step, **metrics}) + "\n")
+        finite = {name: value if math.isfinite(value) else None for name, value in metrics.items()}
+        self._file.write(json.dumps({"step": step, **finite}) + "\n")
         self._file.flush()
 
     def close(self) -> None:
