@@ -45,7 +45,7 @@ def _caption(evaluation: Evaluation) -> str:
     record = evaluation.model.record
     spent = ""
     if "steps" in record and "seconds" in record:
-        spent = f"{counted(record['steps'], 'step')} took {duration(record['seconds'])}, validations not counted. "
+        spent = f"{counted(record['steps'], 'step')} took {duration(record['seconds'])}. "
     return (
         f"{spent}A forecast error that still falls at the right edge asks for a longer run. The noise is weighed anew "
         "all the time, so the matching term stays level while the fit improves."
