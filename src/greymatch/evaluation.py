@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from greymatch.data.checks import shown
 from greymatch.data.trajectories import Trajectories
+from greymatch.errors import GreymatchError
 from greymatch.forecast.forecast import Forecast
 from greymatch.forecast.posterior import Posterior
 from greymatch.forecast.references import hold, physics_only, time_mean, true_mean, zero
@@ -85,6 +87,12 @@ def evaluate(
 
     The per-time mean needs `train`, the true equations a built-in `system`; without them those rows are left out.
     """
+    short = test.lengths <= given
+    if bool(short.any()):
+        raise GreymatchError(
+            f"`given` must leave something to score; trajectory {shown(test.labels, int(short.nonzero()[0]))} has "
+            f"{int(test.lengths[short][0])} points and {given} are given. Give fewer, or leave such trajectories out."
+        )
     history = test.first(given)
     times = test.times[:, given:]
     forecast = model.forecast(history, times, draws=draws, seed=seed)

@@ -81,7 +81,7 @@ class TrainingSettings(Section):
     validations: int = Field(default=20, ge=1, description="how many times the forecast is validated in the run")
     patience: int | None = Field(default=None, ge=1, description="stop after so many validations without gain")
     checkpoint_seconds: float = Field(default=30.0, ge=0, description="longest time between two checkpoints")
-    device: str = Field(default="auto", description="auto, cpu, cuda, mps")
+    device: str = Field(default="auto", description="auto, cpu, cuda or cuda:N")
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "64-true"] = "32-true"
     seed: int = 0
 
@@ -160,7 +160,7 @@ def _put(tree: dict[str, Any], key: str, value: Any) -> None:
     known = known_keys()
     if key not in known:
         ending = [name for name in known if name.split(".")[-1] == key.split(".")[-1]]
-        hint = f" Did you mean {ending[0]!r}?" if ending else did_you_mean(key, known)
+        hint = did_you_mean(key, known) or (f" Did you mean {ending[0]!r}?" if ending else "")
         raise GreymatchError(f"unknown setting {key!r}.{hint} `greymatch settings` lists them all.")
     *sections, last = key.split(".")
     for section in sections:

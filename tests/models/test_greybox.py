@@ -236,7 +236,7 @@ def test_no_draws_are_refused(greybox: Make):
     data = circling()
     model = greybox(SPRING, data)
     for call in (lambda: model.forecast(data, LATER, draws=0), lambda: model.infer(data, draws=0)):
-        with pytest.raises(GreymatchError, match="`draws` must be at least 1; got 0"):
+        with pytest.raises(GreymatchError, match="`draws` must be a whole number of at least 1; got 0"):
             call()
 
 

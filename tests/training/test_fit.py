@@ -434,7 +434,7 @@ def test_data_that_do_not_suit_the_physics_are_refused(decay: Physics, decays: D
         ({"data": data.first(8)}, "`window` must .*leave a future to match: it is 8 points"),
         ({"validation": data.first(8)}, "`validation` must hold a trajectory"),
         ({"method": "vgb"}, r"`method` must be one of .*Did you mean 'vgb-dm'\?"),
-        ({"data": data.select([0])}, "at least 2 trajectories"),
+        ({"data": data.select([0])}, "one trajectory cannot be both"),
         ({"steps": 0}, "setting 'training.steps'"),
         ({"minutes": -1}, "setting 'training.minutes'"),
     ]

@@ -4,9 +4,11 @@ import contextlib
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -166,22 +168,31 @@ def stopped(physics: Physics, data: Trajectories, settings: Settings, folder: Pa
     return str(caught.value), header
 
 
+def broken_at(low: float, high: float) -> Physics:
+    """Decay that is not a number between two times."""
+
+    def decaying(t, x, p):
+        return {"x": torch.where((t > low) & (t < high), torch.nan, -p.k * x.x)}
+
+    return Physics(decaying, ["x"], {"k": Normal(1.0, 0.3)})
+
+
 def test_physics_that_fails_in_the_future_is_named_with_its_place(decays: Decays, tiny: Settings, tmp_path: Path):
-    data = decays(12)
-    data.values[7, -1] = 50.0  # no window ends there, so only matching points see it
-    broken = Physics(
-        lambda t, x, p: {"x": torch.where(x.x > 10, torch.nan, -p.k * x.x)}, ["x"], {"k": Normal(1.0, 0.3)}
-    )
-    settings = tiny.updated({"matching.interpolant": "linear"})
-    message, _ = stopped(broken, data, settings, tmp_path)
+    # between two observations, so only matching points see it
+    message, _ = stopped(broken_at(3.92, 3.98), decays(12), tiny, tmp_path)
     assert "the loss is not finite" in message
     assert "the known physics of 'x' is not finite at t = 3.9" in message
 
 
 def test_physics_that_fails_in_windows_is_named_with_its_trajectory(decays: Decays, tiny: Settings, tmp_path: Path):
-    broken = Physics(lambda t, x, p: {"x": torch.where(t > 2.0, torch.nan, -p.k * x.x)}, ["x"], {"k": Normal(1.0, 0.3)})
-    message, _ = stopped(broken, decays(12), tiny, tmp_path)
-    assert "the features of the window of trajectory number" in message
+    data = decays(12)
+    data.values[7, 20] = 50.0  # one point of many, which the check before training does not try
+    broken = Physics(
+        lambda t, x, p: {"x": torch.where(x.x > 10, torch.nan, -p.k * x.x)}, ["x"], {"k": Normal(1.0, 0.3)}
+    )
+    labels = np.array([f"run {i}" for i in range(12)])
+    message, _ = stopped(broken, replace(data, labels=labels), tiny, tmp_path)
+    assert "the features of the window of trajectory 'run 7' are not finite" in message
 
 
 def test_a_slope_that_is_no_number_stops_the_run_before_it_spoils_the_weights(
@@ -200,7 +211,7 @@ def test_a_slope_that_is_no_number_stops_the_run_before_it_spoils_the_weights(
 
 
 def test_a_stopped_run_can_be_resumed(decays: Decays, tiny: Settings, tmp_path: Path):
-    broken = Physics(lambda t, x, p: {"x": torch.where(t > 2.0, torch.nan, -p.k * x.x)}, ["x"], {"k": Normal(1.0, 0.3)})
+    broken = broken_at(3.92, 3.98)
     _, header = stopped(broken, decays(12), tiny, tmp_path)
     with pytest.raises(NonFiniteError, match=f"at step {header['step'] + 1}:"):
         fit(broken, decays(12), settings=tiny, steps=50, folder=tmp_path, resume=True, quiet=True)

@@ -91,10 +91,10 @@ def test_coverage_of_a_known_spread_is_its_closed_form(decays: Decays, tiny: Set
     line = replace(data, values=values)
     network = untrained(still(rate=1.0), data, tiny)
     validator = Validator.of(line, tiny.window)
-    assert validator.coverage(network, 0.9, 24) == 1.0
+    assert validator.ensemble(network, 0.9, 24).coverage == 1.0
     values = values.clone()
     values[:, tiny.window :] += lead[..., None]
     away = Validator.of(replace(data, values=values), tiny.window)
-    assert away.coverage(network, 0.9, 24) == 0.0
+    assert away.ensemble(network, 0.9, 24).coverage == 0.0
     network.widening.fill_(50.0)
-    assert away.coverage(network, 0.9, 24) == 1.0
+    assert away.ensemble(network, 0.9, 24).coverage == 1.0

@@ -7,7 +7,9 @@ import json
 import os
 import platform
 import shlex
+import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,7 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
 
     if threads:
         torch.set_num_threads(threads)
+    began = time.monotonic()
     system, folder = system_named(run.system), run_folder(out)
     train, validation, test = (system.data(split, trajectories=run.trajectories) for split in ("train", "val", "test"))
     model = _fitted(run, system, train, validation, folder)
@@ -44,6 +47,7 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
         "command": command(run, out),
         **_made_with(),
         **_training(model),
+        "run_seconds": round(time.monotonic() - began, 1),
         **_scores(evaluation, run),
     }
     write_json(out, plain(result))
@@ -73,6 +77,7 @@ def _made_with() -> dict[str, Any]:
 
     return {
         "greymatch": __version__,
+        "commit": _commit(),
         "machine": {
             "cores": cores(),
             "threads": torch.get_num_threads(),
@@ -81,6 +86,17 @@ def _made_with() -> dict[str, Any]:
             "system": f"{platform.system()} {platform.machine()}",
         },
     }
+
+
+def _commit() -> str | None:
+    """The commit of the source tree this runs from, with a plus when it was changed since; None outside of one."""
+    here = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        head = subprocess.run([*here, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run([*here, "status", "--porcelain", "."], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head.stdout.strip() + "+" * bool(changed.stdout)
 
 
 def cores() -> int:

@@ -63,9 +63,7 @@ def _mean_at(train: Trajectories, moments: Tensor) -> Tensor:
     mean = _mean_where_known(train, moments)
     unknown = mean.flatten(1).isnan().any(1)
     if bool(unknown.any()):
-        observed = train.times[train.mask.flatten(2).any(2)]
-        away = (moments[unknown, None] - observed).abs()
-        mean[unknown] = _mean_where_known(train, observed[away.argmin(1)])
+        mean[unknown] = _mean_where_known(train, _nearest(train, moments[unknown]))
     if bool(mean.isnan().any()):
         raise GreymatchError(
             f"`train` must hold trajectories with at least two observations of {train.states[0]!r}; got {train!r}."
@@ -86,3 +84,11 @@ def _mean_where_known(train: Trajectories, moments: Tensor) -> Tensor:
         total = total + (position * known).sum(0)
         count = count + known.sum(0)
     return torch.where(count > 0, total / count, torch.nan)
+
+
+def _nearest(train: Trajectories, moments: Tensor) -> Tensor:
+    """The observed time nearest to each of `moments`."""
+    observed = train.times[train.mask.flatten(2).any(2)].unique()
+    right = torch.searchsorted(observed, moments).clamp(1, max(1, len(observed) - 1))
+    left, right = observed[right - 1], observed[right.clamp(max=len(observed) - 1)]
+    return torch.where(moments - left <= right - moments, left, right)

@@ -16,7 +16,7 @@ Device = torch.device | str | None
 class Matched(NamedTuple):
     """Points x(t), x'(t) and x''(t) of the paths of a batch: what the model is matched to.
 
-    `time` is (batch, point); the others are (batch, point, state, *grid), all in the path's dtype.
+    `time` (batch, point) is as asked; the others are (batch, point, state, *grid) in the path's dtype.
     `acceleration` is None where the path has none (linear, bridge).
     """
 
@@ -87,7 +87,7 @@ class Path:
             bend = bend * dt + velocity
             velocity = velocity * dt + position
             position = position * dt + coefficient
-        return Matched(times.to(dt), position, velocity, 2 * bend if self.degree >= 2 else None)
+        return Matched(times, position, velocity, 2 * bend if self.degree >= 2 else None)
 
     def trust(self, rows: Tensor, times: Tensor, order: int = 1) -> Tensor:
         """Whether each state may be matched; `order=2` also asks that its fit was able to bend."""

@@ -78,8 +78,9 @@ class GreyBox:
         from greymatch.forecast.forecast import Forecast
         from greymatch.forecast.times import as_times
 
-        if draws < 1:
-            raise GreymatchError(f"`draws` must be at least 1; got {draws}.")
+        _check_count("draws", draws)
+        if not tolerance > 0:
+            raise GreymatchError(f"`tolerance` must be positive; got {tolerance!r}.")
         history = self._checked(history)
         asked = as_times(times, history)
         if history.inputs is not None:
@@ -109,12 +110,11 @@ class GreyBox:
                 f"there is nothing to infer: the physics of a {self.settings.method!r} model of "
                 f"{self.physics.name!r} has no parameters."
             )
-        if draws < 1:
-            raise GreymatchError(f"`draws` must be at least 1; got {draws}.")
+        _check_count("draws", draws)
         history = self._checked(history)
         with torch.no_grad():
             features = self.network.observe(history)
-            eps = self.network.draw_parameters(features, max(draws, 2), self._generator(seed))
+            eps = self.network.draw_parameters(features, draws, self._generator(seed))
         theta = self.physics.push(eps).cpu()
         return Posterior(names=tuple(self.physics.params), draws=theta, labels=history.labels)
 
@@ -135,6 +135,8 @@ class GreyBox:
         return save_model(self, Path(path))
 
     def _checked(self, history: Trajectories) -> Trajectories:
+        if not isinstance(history, Trajectories):
+            raise GreymatchError(f"`history` must be Trajectories; got {type(history).__name__}. Use read(...).")
         if history.states != self.physics.states:
             raise GreymatchError(
                 f"`history` must hold the states {list(self.physics.states)} in that order; got "
@@ -179,3 +181,8 @@ class GreyBox:
             status.append(solution.status.cpu())
         shape = (draws, count, *values[0].shape[1:])
         return torch.cat(values).reshape(shape), torch.cat(status).reshape(draws, count)
+
+
+def _check_count(argument: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise GreymatchError(f"`{argument}` must be a whole number of at least 1; got {value!r}.")

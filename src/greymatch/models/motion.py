@@ -13,7 +13,7 @@ from greymatch.matching.stencils import window_derivatives
 
 @dataclass(frozen=True)
 class Motion:
-    """Values and their first and second derivatives (B, W, S, *grid) in physical units, single precision.
+    """Values and their first two derivatives (B, W, S, *grid) in physical units, single precision; times in double.
 
     `times` (B, W) are absolute, `since` relative to the end of the window; `inputs` (B, W, U) or None.
     """
@@ -33,7 +33,7 @@ class Motion:
         # in double, since differences of large values over short steps leave little of a float32
         first, second = window_derivatives(since, values.to(since), points=stencil, order=2)
         return Motion(
-            times=window.times.float(),
+            times=window.times,
             since=since.float(),
             values=values.float(),
             first=first.float(),

@@ -92,8 +92,11 @@ class Network(nn.Module):
         return Members(latents, (noise * size).flatten(0, 1))
 
     def draw_parameters(self, features: Features, draws: int, generator: torch.Generator | None) -> Tensor:
-        """Latent coordinates (draws, B, L) of the parameters, from their own calibrated posterior."""
-        eps = self._latents(features, draws, generator, widening=1.0).eps.reshape(draws, -1, self.shapes.free)
+        """Latent coordinates (draws, B, L) of the parameters from their own posterior; a single draw is its mean."""
+        if draws == 1:
+            return self.central(features).latents.eps[None]
+        eps = self._latents(features, draws, generator, widening=1.0).eps
+        eps = eps.reshape(draws, len(features.summary), self.shapes.free)
         middle = eps.mean(0, keepdim=True)
         return middle + self.doubt * (eps - middle)
 

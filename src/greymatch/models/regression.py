@@ -116,7 +116,9 @@ def _ridge(slopes: Tensor, library: Tensor, target: Tensor, seen: Tensor) -> tup
     square = (rows.mT @ rows / count[..., None]).double()
     side = ((rows.mT @ aim[..., None]) / count[..., None]).double()
     ridge = [PHYSICS_RIDGE] * slopes.shape[-1] + [LIBRARY_RIDGE] * library.shape[-1]
-    solution = torch.linalg.solve(square + torch.diag(square.new_tensor(ridge)), side)[..., 0].to(rows.dtype)
+    solution, _ = torch.linalg.solve_ex(square + torch.diag(square.new_tensor(ridge)), side)
+    # two columns that say the same leave nothing to solve; a feature of zero says so
+    solution = solution[..., 0].nan_to_num(0.0, 0.0, 0.0).to(rows.dtype)
     left = aim - (rows @ solution[..., None])[..., 0]
     return solution, (left.square().sum(1, keepdim=True) / count + 1e-12).log()
 

@@ -28,14 +28,13 @@ def roll_out(
     physics = network.physics
     rows = torch.arange(len(times), device=times.device)
     axes, states = len(physics.grid), len(physics.states)
-    _, spread = network.scales.phase(physics.order)
-    unit = spread.reshape(*spread.shape, *(1,) * axes)
+    center, unit = (part.reshape(*part.shape, *(1,) * axes) for part in network.scales.phase(physics.order))
     kick = torch.nn.functional.pad(members.kick, ((physics.order - 1) * states, 0))
     kick = kick.reshape(*kick.shape, *(1,) * axes)
 
     def field(t: Tensor, scaled: Tensor) -> Tensor:
         u = signals.at(rows, t[:, None])[:, 0].float() if signals else None
-        return (network.dynamics.velocity(t.float(), scaled * unit, members.latents, u) + kick) / unit
+        return (network.dynamics.velocity(t, center + scaled * unit, members.latents, u) + kick) / unit
 
-    solution = solve(field, start.phase.float() / unit, start.time, times, tolerance, max_steps)
-    return Solution(solution.values[:, :, :states] * unit[:states], solution.status, solution.steps)
+    solution = solve(field, ((start.phase - center) / unit).float(), start.time, times, tolerance, max_steps)
+    return Solution(center[:states] + solution.values[:, :, :states] * unit[:states], solution.status, solution.steps)

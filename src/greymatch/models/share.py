@@ -37,7 +37,7 @@ def physics_share(network: Network, data: Trajectories) -> dict[str, dict[str, f
     shares = {}
     for index, name in enumerate(physics.states):
         chosen = sound[:, :, index]
-        known = float(parts.physics[:, :, index][chosen].square().mean().sqrt())
-        learned = float(parts.residual[:, :, index][chosen].square().mean().sqrt())
+        known = float(parts.physics[:, :, index][chosen].double().square().mean().sqrt())
+        learned = float(parts.residual[:, :, index][chosen].double().square().mean().sqrt())
         shares[name] = {"physics": known, "residual": learned, "share": known / max(known + learned, 1e-30)}
     return shares

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.func import jvp
 
 from greymatch.errors import GreymatchError
 from greymatch.physics.physics import Physics
@@ -19,6 +20,7 @@ def check_physics(physics: Physics, t: Tensor, x: Tensor, u: Tensor | None = Non
     theta = physics.push(eps)
     try:
         value = physics.evaluate(t, x, theta, u)
+        _differentiate(physics, t, x, eps, u)
     except GreymatchError:
         raise
     except Exception as error:
@@ -75,3 +77,12 @@ def _check_nested(physics: Physics, value: Tensor, t: Tensor, x: Tensor, theta: 
 
 def _close(one: Tensor, other: Tensor, scale: Tensor) -> bool:
     return torch.allclose(one, other, rtol=1e-3, atol=1e-4 * float(scale.abs().max()))
+
+
+def _differentiate(physics: Physics, t: Tensor, x: Tensor, eps: Tensor, u: Tensor | None) -> None:
+    """Forwards in the parameters, as the encoder's features need it, and backwards, as training does."""
+    jvp(lambda latent: physics.evaluate(t, x, physics.push(latent), u), (eps,), (torch.ones_like(eps),))
+    latent = eps.detach().requires_grad_()
+    total = physics.evaluate(t, x, physics.push(latent), u).sum()
+    if total.requires_grad:
+        total.backward()

@@ -12,7 +12,7 @@ from torch import Tensor
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import gather, usable
 from greymatch.models.network import Network
-from greymatch.training.validation import Validator
+from greymatch.training.validation import EnsembleError, Validator
 
 LEVEL, NORMAL = 0.9, 1.6449
 DRAWS = 24
@@ -22,31 +22,52 @@ MOST_TRAJECTORIES, WINDOWS = 64, 6
 MOST_DOUBT = 100.0
 
 
-def calibrate_forecasts(network: Network, validator: Validator) -> float:
-    """Set `network.widening` so that 90 % intervals of forecasts cover 90 % of the observations; the coverage."""
+def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError:
+    """Set `network.widening` so that 90 % intervals of forecasts cover 90 % of the observations.
+
+    Members carry the error that matching left unexplained as a constant one, unless the ensemble does better by
+    CRPS without it: with noisy data that error lies in the observations, not in the field.
+    """
+    found = []
+    for noise in (network.noise.clone(), torch.zeros_like(network.noise)):
+        network.noise.copy_(noise)
+        found.append((_widened(network, validator), network.widening.clone(), noise))
+    best, widening, noise = min(found, key=lambda one: one[0].crps)
+    network.widening.copy_(widening)
+    network.noise.copy_(noise)
+    return best
+
+
+def _widened(network: Network, validator: Validator) -> EnsembleError:
+    """Bisection on the logarithm of the widening."""
     low, high = NARROWEST, WIDEST
     for _ in range(HALVINGS):
         middle = (low * high) ** 0.5
         network.widening.fill_(middle)
-        low, high = (middle, high) if validator.coverage(network, LEVEL, DRAWS) < LEVEL else (low, middle)
+        covers = validator.ensemble(network, LEVEL, DRAWS).coverage >= LEVEL
+        low, high = (low, middle) if covers else (middle, high)
     network.widening.fill_((low * high) ** 0.5)
-    return validator.coverage(network, LEVEL, DRAWS)
+    return validator.ensemble(network, LEVEL, DRAWS)
 
 
 def calibrate_parameters(network: Network, data: Trajectories) -> None:
     """Set `network.doubt` by consistency, which needs no truth: windows of one trajectory share its parameters.
 
-    The difference of two windows' estimates, in units of their standard deviations, must lie within that of a
-    standard normal for 90 % of the pairs. Errors that all windows share stay unseen.
+    Of each trajectory the two windows that claim to know a parameter best are compared: their difference, in units of
+    their standard deviations, must lie within that of a standard normal for 90 % of the trajectories. Errors that
+    all windows share stay unseen.
     """
     if not network.shapes.free:
         return
     mean, variance, known = _estimates(network, data)
-    first, second = torch.triu_indices(WINDOWS, WINDOWS, 1)
-    both = known[:, first] & known[:, second]
-    gap = (mean[:, first] - mean[:, second]).abs() / (variance[:, first] + variance[:, second]).sqrt().clamp_min(1e-9)
-    if bool(both.any()):
-        network.doubt.copy_((gap[both].quantile(LEVEL, 0) / NORMAL).clamp(1.0, MOST_DOUBT))
+    claimed = variance.masked_fill(~known[..., None], torch.inf)
+    best = claimed.argsort(1)[:, :2]
+    both = claimed.gather(1, best).isfinite().all(1)
+    gap = mean.gather(1, best).diff(dim=1)[:, 0].abs() / variance.gather(1, best).sum(1).sqrt().clamp_min(1e-9)
+    for index in range(network.shapes.free):
+        agreed = gap[:, index][both[:, index]]
+        if len(agreed):
+            network.doubt[index] = (agreed.quantile(LEVEL) / NORMAL).clamp(1.0, MOST_DOUBT)
 
 
 def _estimates(network: Network, data: Trajectories) -> tuple[Tensor, Tensor, Tensor]:

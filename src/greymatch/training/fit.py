@@ -67,7 +67,8 @@ def fit(
     """
     _check_data(physics, data, "data")
     settings = _settings(settings or suited(physics, data), minutes, steps, seed, method)
-    train, held_out = (data, validation) if validation is not None else data.split(HELD_OUT, settings.training.seed)
+    _device(settings.training.device)
+    train, held_out = _parts(data.to("cpu"), validation, settings.training.seed)
     _check_data(physics, held_out, "validation")
     if held_out.values.shape[3:] != train.values.shape[3:]:
         raise GreymatchError(
@@ -84,6 +85,18 @@ def fit(
     if folder is None:  # only a run that was stopped is worth keeping where nobody asked for it
         shutil.rmtree(where, ignore_errors=True)
     return model
+
+
+def _parts(data: Trajectories, validation: Trajectories | None, seed: int) -> tuple[Trajectories, Trajectories]:
+    """Trajectories to learn from and to validate on."""
+    if validation is not None:
+        return data, validation
+    if len(data) < 2:
+        raise GreymatchError(
+            "one trajectory cannot be both learned from and validated on. Give `validation=`, or cut the recording "
+            "into several trajectories."
+        )
+    return data.split(HELD_OUT, seed)
 
 
 @dataclass(frozen=True)
@@ -135,9 +148,9 @@ def _finished(problem: Problem, loop: Loop) -> GreyBox:
     """The model with its best weights and calibrated draws."""
     loop.load_best()
     loop.network.noise.copy_(loop.state.noise.value[-len(problem.physics.states) :].sqrt())
-    coverage = calibrate_forecasts(loop.network, loop.validator)
+    found = calibrate_forecasts(loop.network, loop.validator)
     calibrate_parameters(loop.network, problem.held_out.to(loop.network.noise.device))
-    record = _record(loop, problem) | {"validation_coverage": coverage}
+    record = _record(loop, problem) | {"validation_coverage": found.coverage}
     return GreyBox(problem.physics, loop.network.cpu().float().eval(), record)
 
 
@@ -145,8 +158,7 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
     from lightning_fabric import Fabric
 
     settings, train = problem.settings, problem.train
-    accelerator = settings.training.device if settings.training.device != "cuda" else "gpu"
-    fabric = Fabric(accelerator=accelerator, devices=1, precision=settings.training.precision)
+    fabric = Fabric(**_device(settings.training.device), precision=settings.training.precision)
     scales = Scales.of(train, path)
     windows = Windows.of(train, settings.window)
     with torch.random.fork_rng(devices=[]):
@@ -156,6 +168,19 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
     sampler = Sampler.of(network, train.to(fabric.device), path)
     validator = Validator.of(problem.held_out.to(fabric.device), settings.window)
     return Loop(network, sampler, validator, settings.training, folder, shown, trackers, fabric)
+
+
+def _device(name: str) -> dict[str, Any]:
+    """What Fabric calls the device: cuda when there is one and nothing else is asked for, else the CPU."""
+    kind, _, number = name.partition(":")
+    if kind not in ("auto", "cpu", "cuda") or not (number or "0").isdigit():
+        raise GreymatchError(f"`training.device` must be auto, cpu, cuda or cuda:N; got {name!r}.")
+    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
+        raise GreymatchError(
+            f"`training.device` = {name!r} is not there: {torch.cuda.device_count()} CUDA devices found. Use auto."
+        )
+    on_gpu = kind == "cuda" or (kind == "auto" and torch.cuda.is_available())
+    return {"accelerator": "gpu", "devices": [int(number or 0)]} if on_gpu else {"accelerator": "cpu", "devices": 1}
 
 
 @contextmanager
@@ -226,17 +251,15 @@ def _check_data(physics: Physics, data: Trajectories, argument: str) -> None:
 
 
 def _check_function(physics: Physics, data: Trajectories, path: AnyPath) -> None:
-    """Run the user's function on some real rows before anything expensive."""
+    """Run the user's function on real rows before anything expensive: first, last and random points of trajectories."""
     rows = torch.arange(len(data))[:CHECKED_ROWS]
-    times = (
-        data.times[rows, :1]
-        if data.times.shape[1] < 3
-        else data.times[rows, 1:2].minimum(data.times[rows, :1] + data.step)
-    )
+    last = (data.lengths[rows] - 1)[:, None]
+    anywhere = (torch.rand((len(rows), 2), generator=torch.Generator().manual_seed(0)) * (last + 1)).long()
+    times = data.times[rows[:, None], torch.cat([torch.zeros_like(last), last, anywhere], 1)]
     matched = path.at(rows, times)
-    moving = [matched.position] + [matched.velocity] * (physics.order - 1)
-    inputs = data.inputs.at(rows, times)[:, 0].float() if data.inputs else None
-    check_physics(physics, matched.time[:, 0].float(), torch.cat(moving, 2)[:, 0].float(), inputs)
+    moving = torch.cat([matched.position] + [matched.velocity] * (physics.order - 1), 2)
+    inputs = data.inputs.at(rows, times).flatten(0, 1).float() if data.inputs else None
+    check_physics(physics, times.flatten(), moving.flatten(0, 1).float(), inputs)
 
 
 def _record(loop: Loop, problem: Problem) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from greymatch.errors import GreymatchError
 from greymatch.files import read_tensors, write_tensors
-from greymatch.matching.objective import Loss, Objective, Sample
+from greymatch.matching.objective import Loss, Objective
 from greymatch.models.network import Network
 from greymatch.settings import TrainingSettings
+from greymatch.training.cause import cause, sharp
 from greymatch.training.interrupt import Interrupt
 from greymatch.training.noise import RunningMean
 from greymatch.training.progress import Meter, Moment
@@ -34,7 +35,7 @@ class NonFiniteError(GreymatchError):
 
 @dataclass
 class Loop:
-    """Runs until the budget is used, patience ends or the user interrupts; `finish` gives the best weights."""
+    """Runs until the budget is used, patience ends or the user interrupts; `load_best` then gives the best weights."""
 
     network: Network
     sampler: Sampler
@@ -78,6 +79,8 @@ class Loop:
         """Train to the end of the budget; on Ctrl-C keep the state and raise."""
         self._ticked = time.monotonic()
         with Interrupt() as interrupt:
+            if not self.state.step:
+                self.checkpoint()
             while not self.state.finished:
                 self._advance()
                 if interrupt.asked:
@@ -108,7 +111,7 @@ class Loop:
         floor = self.network.settings.matching.noise_floor**2
         loss = self.objective(sample, self.state.noise.value.clamp_min(floor), self.generator)
         if not bool(torch.isfinite(loss.total)):
-            self._stop_for_nonfinite("loss", _cause(self.network, sample, loss))
+            self._stop_for_nonfinite("loss", cause(self.network, sample, loss, self.sampler.labels))
         self.optimizer.zero_grad(set_to_none=True)
         self.fabric.backward(loss.total)
         self._clip()
@@ -127,7 +130,7 @@ class Loop:
                 self.objective, self.optimizer, max_norm=float(limit), error_if_nonfinite=strict
             )
         except RuntimeError:
-            self._stop_for_nonfinite("gradient", _sharp(self.network))
+            self._stop_for_nonfinite("gradient", sharp(self.network))
             raise
         self.state.gradient = self.state.gradient.updated(torch.minimum(norm, limit.to(norm.device)).detach())
 
@@ -191,11 +194,12 @@ class Loop:
             tracker.log(state.step, metrics)
 
     def _stop_for_nonfinite(self, what: str, cause: str) -> None:
-        """Name the cause and keep the state from before this step."""
-        self.checkpoint()
+        """Name the cause and keep the last state whose weights are numbers."""
+        if all(bool(value.isfinite().all()) for value in self.network.parameters()):
+            self.checkpoint()
         raise NonFiniteError(
             f"the {what} is not finite at step {self.state.step + 1}: {cause}. "
-            f"The state before this step is kept in {str(self.folder)!r}. Check the physics over its whole prior, "
+            f"The last good state is kept in {str(self.folder)!r}. Check the physics over its whole prior, "
             "or lower training.rate."
         )
 
@@ -219,50 +223,3 @@ def schedule(fraction: float, warmup: float) -> float:
     if fraction < warmup:
         return max(fraction / warmup, 1e-3)
     return 0.5 * (1 + math.cos(math.pi * (fraction - warmup) / (1 - warmup)))
-
-
-def _sharp(network: Network) -> str:
-    """Whose gradient went wrong; the encoder's passes through the physics, the field's does not."""
-    bad = [
-        name for name, value in network.named_parameters() if value.grad is not None and not value.grad.isfinite().all()
-    ]
-    if not bad:
-        return "its norm overflows"
-    if all(name.startswith("encoder.") for name in bad):
-        return (
-            "the slope of the known physics in its parameters is not a number, as that of sqrt at 0 or of a "
-            "torch.where whose other side is not finite"
-        )
-    return f"that of the weights {bad[0]!r}"
-
-
-def _cause(network: Network, sample: Sample, loss: Loss) -> str:
-    """Which part of the batch first went wrong, in the user's words."""
-    features = {
-        "features of the window": sample.features.sequence,
-        "regression on the window": sample.features.summary,
-    }
-    for name, value in features.items():
-        bad = ~value.isfinite().flatten(1).all(1)
-        if bool(bad.any()):
-            return f"the {name} of trajectory number {int(sample.rows[bad][0])} are not finite"
-    weights = [name for name, value in network.named_parameters() if not bool(value.isfinite().all())]
-    if weights:
-        return f"the weights {weights[0]!r} are not finite"
-    with torch.no_grad():
-        encoded = network.encode(sample.features, None, sample=False)
-        moving = [sample.matched.position] + [sample.matched.velocity] * (network.physics.order - 1)
-        points = sample.matched.time.shape[1]
-        parts = network.dynamics.parts(
-            sample.matched.time, torch.cat(moving, 2), encoded.latents.over(points), sample.inputs
-        )
-    for name, value in (("known physics", parts.physics), ("learned residual", parts.residual)):
-        bad = ~value.isfinite()
-        if bool(bad.any()):
-            row, point, state = (int(i) for i in bad.nonzero()[0][:3])
-            return (
-                f"the {name} of {network.physics.states[state]!r} is not finite at t = "
-                f"{float(sample.matched.time[row, point]):.6g} of trajectory number {int(sample.rows[row])}"
-            )
-    wrong = [name for name, value in loss.terms().items() if not math.isfinite(value)]
-    return f"the terms {wrong} are not finite for a draw from the posterior"

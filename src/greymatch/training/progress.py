@@ -81,9 +81,9 @@ class Bar:
         self._bar.start()
 
     def show(self, moment: Moment) -> None:
-        text = f"{moment.rate:.0f}/s  {_clock(moment.left)} left  {_short(moment.terms)}"
         error = "" if moment.validation is None else f"  forecast MSE {moment.validation:.1e}"
-        self._bar.update(self._task, completed=moment.fraction, description=text + error)
+        text = f"{moment.rate:.0f}/s  {_clock(moment.left)} left{error}  {_short(moment.terms)}"
+        self._bar.update(self._task, completed=moment.fraction, description=text)
 
     def say(self, text: str) -> None:
         self._bar.console.print(text, highlight=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from greymatch.data.trajectories import Trajectories
@@ -78,6 +79,11 @@ class Sampler:
         lengths = network.settings.lengths
         sources = tuple(Source.of(network, data, length, BANK_BYTES / len(lengths)) for length in lengths)
         return Sampler(network, path.to(data.times.device, torch.float32), sources)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Names of the trajectories that `Sample.rows` number."""
+        return self.sources[0].windows.data.labels
 
     def draw(self, count: int, generator: torch.Generator) -> Sample:
         matching = self.network.settings.matching

@@ -11,6 +11,7 @@ from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, gather, usable
 from greymatch.errors import GreymatchError
+from greymatch.forecast.ensemble import covered, crps
 from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
 from greymatch.simulation.start import Start
@@ -29,6 +30,14 @@ class ForecastError:
     mse: float
     scaled: float
     failed: int
+
+
+@dataclass(frozen=True)
+class EnsembleError:
+    """`coverage` of the central intervals, and the `crps` relative to each state's spread."""
+
+    coverage: float
+    crps: float
 
 
 @dataclass(frozen=True)
@@ -67,11 +76,11 @@ class Validator:
         scaled = ((solution.values - self.truth.float()) / spread)[self.seen]
         bounded = scaled.nan_to_num(WORST, WORST, WORST).clamp(-WORST, WORST)
         return ForecastError(
-            float(error.square().mean()), float(bounded.square().mean()), int((solution.status != 0).sum())
+            float(error.double().square().mean()), float(bounded.square().mean()), int((solution.status != 0).sum())
         )
 
-    def coverage(self, network: Network, level: float, draws: int) -> float:
-        """Part of the observations inside the central intervals of an ensemble, always of the same random numbers."""
+    def ensemble(self, network: Network, level: float, draws: int) -> EnsembleError:
+        """How an ensemble does on the same trajectories, always with the same random numbers."""
         count = max(1, min(len(self.times), MOST_FOR_COVERAGE, NUMBERS_FOR_COVERAGE // (draws * self.truth[0].numel())))
         rows = torch.arange(count, device=self.times.device).repeat(draws)
         generator = torch.Generator(self.times.device).manual_seed(0)
@@ -82,7 +91,10 @@ class Validator:
             signals = self.signals.select(rows) if self.signals else None
             solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
         values = solution.values.reshape(draws, count, *solution.values.shape[1:])
-        tail = torch.tensor([(1 - level) / 2, (1 + level) / 2], device=values.device, dtype=values.dtype)
-        low, high = values.nan_to_num(0.0).quantile(tail, 0)
-        truth, seen = self.truth[:count], self.seen[:count]
-        return float(((truth >= low) & (truth <= high))[seen].float().mean())
+        truth, seen = self.truth[:count].to(values.dtype), self.seen[:count]
+        spread = network.scales.spread.reshape(-1, *(1,) * (truth.ndim - 3))
+        misses = (crps(values, truth) / spread)[seen]
+        return EnsembleError(
+            coverage=float(covered(values, truth, level)[seen].float().nanmean()),
+            crps=float(misses.nan_to_num(WORST).mean()),
+        )
