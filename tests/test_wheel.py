@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -106,3 +108,33 @@ def test_installed_package_imports_and_knows_its_version(environment: Environmen
 
 def test_installed_command_shows_its_help(environment: Environment) -> None:
     assert "Usage" in environment.run("greymatch", "--help")
+
+
+def test_installed_package_fits_forecasts_and_reports(environment: Environment, tmp_path: Path) -> None:
+    code = f"""
+import greymatch as gm
+system = gm.systems.pendulum
+train, test = system.data("train", trajectories=6).first(60), system.data("test", trajectories=2).first(60)
+model = gm.fit(system.physics, train, steps=5, quiet=True, settings=system.preset.updated({{"window": 10}}))
+model.save(r"{tmp_path / "swing.safetensors"}")
+again = gm.load(r"{tmp_path / "swing.safetensors"}")
+print(gm.write_report(gm.evaluate(again, test, 10, draws=3), r"{tmp_path / "report.html"}"))
+"""
+    assert environment.run("python", "-c", code).strip() == str(tmp_path / "report.html")
+    assert "The honest table" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_everything_the_package_imports_is_declared() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    optional = [need for extra in declared["optional-dependencies"].values() for need in extra]
+    names = {
+        re.split(r"[<>=!~\[ ;]", need)[0].replace("-", "_").lower() for need in declared["dependencies"] + optional
+    }
+    imported = set()
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.split(".")[0])
+    assert imported - set(sys.stdlib_module_names) - {"greymatch"} <= names

@@ -142,6 +142,10 @@ class GreyBox:
                 f"`history` must hold the states {list(self.physics.states)} in that order; got "
                 f"{list(history.states)}. Read it with states={list(self.physics.states)}."
             )
+        if history.grid != self.physics.grid:
+            raise GreymatchError(
+                f"`history` must have the grid axes {list(self.physics.grid)}, in that order; got {list(history.grid)}."
+            )
         if tuple(history.values.shape[3:]) != self.network.shapes.grid:
             raise GreymatchError(
                 f"`history` must lie on the grid {self.network.shapes.grid} that the model was trained on; "

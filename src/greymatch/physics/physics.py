@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -182,10 +183,9 @@ def _names(argument: str, names: Sequence[str], at_least: int = 0) -> tuple[str,
         raise GreymatchError(f"`{argument}` must be a list of names; got the text {names!r}. Write [{names!r}].")
     found = tuple(names)
     for name in found:
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_") or keyword.iskeyword(name):
             raise GreymatchError(
-                f"`{argument}` must be plain names (letters, digits, '_'), so that the function can write x.name; "
-                f"got {name!r}."
+                f"`{argument}` must be plain names (letters, digits, '_', no keyword), as in x.name; got {name!r}."
             )
     if len(set(found)) < len(found) or len(found) < at_least:
         rule = f"at least {at_least} and no name twice" if at_least else "no name twice"

@@ -240,8 +240,11 @@ def _check_data(physics: Physics, data: Trajectories, argument: str) -> None:
             f"got {list(data.states)}. "
             f"Read them with states={list(physics.states)}."
         )
-    if len(data.grid) != len(physics.grid):
-        raise GreymatchError(f"physics has grid axes {list(physics.grid)}; `{argument}` has {list(data.grid)}.")
+    if data.grid != physics.grid:
+        raise GreymatchError(
+            f"`{argument}` must have the physics' grid axes {list(physics.grid)}, in that order; "
+            f"got {list(data.grid)}. Rename or transpose them."
+        )
     names = data.inputs.names if data.inputs else ()
     if tuple(names) != physics.inputs:
         raise GreymatchError(
