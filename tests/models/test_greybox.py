@@ -197,7 +197,7 @@ def test_inputs_must_reach_as_far_as_the_forecast(greybox: Make):
         ),
         (
             lambda d: replace(d, values=d.values[..., None], mask=d.mask[..., None], grid=("x",)),
-            r"`history` must lie on the grid \(\).*got \(1,\)",
+            r"`history` must have the grid axes \[\].*got \['x'\]",
         ),
     ],
 )
@@ -278,3 +278,23 @@ def test_labels_and_units_go_with_the_forecast(greybox: Make):
     assert forecast.labels.tolist() == ["left", "right"]
     assert forecast.mean()["x"].attrs["units"] == "m"
     assert forecast.mean()["x"].sel(trajectory="right").shape == (3,)
+
+
+def test_states_that_training_left_unexplained_are_named(greybox: Make):
+    model = greybox(SPRING, circling())
+    assert model.noisy == []
+    assert replace(model, record={"noise": [0.9]}).noisy == list(SPRING.states)
+
+
+def test_one_draw_of_the_parameters_is_the_middle(greybox: Make):
+    data = circling()
+    model = greybox(SPRING, data)
+    assert model.infer(data, draws=1).draws.shape[0] == 1
+    assert torch.equal(model.infer(data, draws=1, seed=0).draws, model.infer(data, draws=1, seed=1).draws)
+
+
+@pytest.mark.parametrize("wrong", [{"draws": 2.5}, {"draws": True}, {"tolerance": 0.0}, {"tolerance": -1.0}])
+def test_other_wrong_arguments_are_named(greybox: Make, wrong: dict[str, float]):
+    data = circling()
+    with pytest.raises(GreymatchError, match=next(iter(wrong))):
+        greybox(SPRING, data).forecast(data, LATER, **wrong)  # pyright: ignore[reportArgumentType]

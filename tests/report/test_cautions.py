@@ -59,3 +59,16 @@ def test_mse_and_nmse_that_disagree(make) -> None:
     mixed = replace(evaluation, test=test, forecast=forecast, scores=score(forecast, test), references=references)
     assert mixed.beats_references
     assert any("By NMSE" in one and "does not" in one for one in cautions(mixed))
+
+
+def test_noise_that_training_met(make) -> None:
+    evaluation = calibrated(make())
+    told = cautions(replace(evaluation, model=replace(evaluation.model, record={"noise": [0.9]})))
+    assert any("largely unexplained" in one for one in told)
+
+
+def test_intervals_of_parameters_that_miss_the_truth(make) -> None:
+    evaluation = calibrated(make())
+    assert evaluation.posterior is not None
+    away = replace(evaluation.posterior, draws=evaluation.posterior.draws + 10)
+    assert any("intervals of omega are too narrow" in one for one in cautions(replace(evaluation, posterior=away)))

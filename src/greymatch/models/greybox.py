@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Times = Sequence[float] | Sequence[Sequence[float]] | np.ndarray | Tensor
 MEMBERS_AT_ONCE = 20_000
+UNEXPLAINED = 0.3
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,12 @@ class GreyBox:
     @property
     def settings(self) -> Settings:
         return self.network.settings
+
+    @property
+    def noisy(self) -> list[str]:
+        """States whose highest derivative training left largely unexplained, as noise in the data makes it."""
+        unexplained = self.record.get("noise", [])[-len(self.physics.states) :]
+        return [name for name, part in zip(self.physics.states, unexplained, strict=False) if part > UNEXPLAINED]
 
     @property
     def device(self) -> torch.device:

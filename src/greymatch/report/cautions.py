@@ -12,7 +12,7 @@ NARROW, WIDE = 0.8, 0.97  # coverage of 90 % bands beyond which the reader is to
 
 def cautions(evaluation: Evaluation) -> tuple[str, ...]:
     """Each in a sentence; none where all is well."""
-    found = (check(evaluation) for check in (_same_data, _by_nmse, _bands, _intervals, _failed, _taken_over))
+    found = (check(evaluation) for check in (_same_data, _by_nmse, _bands, _noisy, _intervals, _failed, _taken_over))
     return tuple(filter(None, found))
 
 
@@ -37,6 +37,12 @@ def _bands(evaluation: Evaluation) -> str:
     if coverage < NARROW:
         return f"The bands are too narrow: only {percent(coverage)} of the truth lies in those of 90 %."
     return f"The bands are too wide: {percent(coverage)} of the truth lies in those of 90 %." * (coverage > WIDE)
+
+
+def _noisy(evaluation: Evaluation) -> str:
+    noisy = evaluation.model.noisy
+    does = f"Training left the motion of {listed(noisy)} largely unexplained: noisy data, or a step too coarse."
+    return does if noisy else ""
 
 
 def _intervals(evaluation: Evaluation) -> str:

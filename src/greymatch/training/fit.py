@@ -140,6 +140,8 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
             for tracker in trackers:
                 tracker.close()
         model = _finished(problem, loop)
+        for name in model.noisy:
+            shown.say(f"the motion of {name!r} is largely unexplained: noise, or a step too coarse for its interpolant")
         model.save(folder / MODEL)
         return model
 
