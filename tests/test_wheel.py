@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("wheel")  # one build serves all
+pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.timeout(900)]  # one build and installation serve all
 ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment with greymatch from the wheel, and the dependencies of the one running the tests."""
+    """An environment that was empty before the wheel and its pinned dependencies were installed into it."""
 
     root: Path
 
@@ -43,25 +43,15 @@ class Environment:
         return run(str(self.scripts / command[0]), *command[1:], cwd=self.root)
 
 
-def run(*command: str, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, env=clean_environ(), capture_output=True, text=True, timeout=120)
+def run(*command: str, cwd: Path, seconds: float = 120) -> str:
+    done = subprocess.run(command, cwd=cwd, env=clean_environ(), capture_output=True, text=True, timeout=seconds)
     assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
 def clean_environ() -> Mapping[str, str]:
-    """The process environment less what could let another greymatch in, or pip read the user's settings."""
-    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH" and not k.startswith("PIP_")}
-
-
-def lend_dependencies(environment: Environment) -> None:
-    """Make this environment's packages importable there.
-
-    A directory named in a .pth file joins the path, but .pth files inside that directory are not
-    processed: so the editable install of greymatch, itself a .pth file, stays out.
-    """
-    lent = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
-    (environment.packages / "lent.pth").write_text("\n".join(lent) + "\n")
+    """The process environment less what could let another greymatch in."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +66,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     made = Environment(tmp_path_factory.mktemp("environment"))
     venv.create(made.root, symlinks=os.name != "nt")
-    pip = (sys.executable, "-m", "pip", "--python", str(made.scripts / "python"))
-    run(*pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel), cwd=made.root)
-    lend_dependencies(made)
+    pip = (sys.executable, "-m", "pip", "--python", str(made.scripts / "python"), "--disable-pip-version-check")
+    run(*pip, "install", "--quiet", "-c", str(ROOT / "constraints.txt"), str(wheel), cwd=made.root, seconds=600)
     return made
 
 

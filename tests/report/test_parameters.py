@@ -4,7 +4,7 @@ from typing import Any
 
 from greymatch.report.figures import style
 from greymatch.report.numbers import number
-from greymatch.report.parameters import judged_parameters, parameters
+from greymatch.report.parameters import parameters
 
 
 def plate_of(evaluation) -> Any:
@@ -26,7 +26,7 @@ def test_only_free_parameters_are_shown_each_with_its_scores(make) -> None:
 def test_without_truth_the_prior_is_the_measure(make) -> None:
     evaluation = make(known=False)
     plate = plate_of(evaluation)
-    assert judged_parameters(evaluation) == {}
+    assert evaluation.parameters() == {}
     assert "No truth" in plate.caption
     assert "by posterior mean" in plate.panels[0].svg
     assert "truth" not in [key.label for key in plate.legend]

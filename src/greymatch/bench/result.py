@@ -37,13 +37,7 @@ def described(evaluation: Evaluation) -> dict[str, Any]:
             "references": {name: numbers(scores) for name, scores in evaluation.references.items()},
             "best_reference": evaluation.best_reference,
             "beats_references": bool(evaluation.beats_references),
-            "parameters": parameters(evaluation),
+            "parameters": evaluation.parameters(),
             "share": evaluation.share,
         }
     )
-
-
-def parameters(evaluation: Evaluation) -> dict[str, dict[str, float]]:
-    """Errors of the parameters whose truth the data carry; none for data that carry none."""
-    known = any(name in evaluation.test.truth for name in evaluation.model.physics.free)
-    return evaluation.parameters() if known else {}

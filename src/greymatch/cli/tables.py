@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from greymatch.bench.result import parameters
 from greymatch.bench.watch import number
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def honest_table(evaluation: Evaluation) -> Table:
 
 def parameter_table(evaluation: Evaluation) -> Table | None:
     """How well each parameter was found, beside guessing the prior's mean; None where no truth is known."""
-    found = parameters(evaluation)
+    found = evaluation.parameters()
     if not found:
         return None
     table = Table(title="Parameters inferred", title_justify="left")

@@ -10,7 +10,6 @@ from greymatch.evaluation import Evaluation
 from greymatch.methods import method_named
 from greymatch.report.cautions import cautions
 from greymatch.report.numbers import counted, duration, listed, number, percent, ratio
-from greymatch.report.parameters import judged_parameters
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def _reference(evaluation: Evaluation) -> KeyFigure:
 
 
 def _parameters(evaluation: Evaluation) -> KeyFigure:
-    judged = judged_parameters(evaluation)
+    judged = evaluation.parameters()
     if not judged:
         return KeyFigure("Parameter RMSE", "–", _why_not(evaluation))
     if len(judged) == 1:

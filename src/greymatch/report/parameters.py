@@ -37,18 +37,12 @@ class Estimates:
         return bool(np.isfinite(self.truth).any())
 
 
-def judged_parameters(evaluation: Evaluation) -> dict[str, dict[str, float]]:
-    """`Evaluation.parameters`, empty where no truth is known."""
-    known = set(evaluation.model.physics.free) & set(evaluation.test.truth)
-    return evaluation.parameters() if evaluation.posterior is not None and known else {}
-
-
 def parameters(evaluation: Evaluation) -> Plate | None:
     """Nothing where the model infers no parameters."""
     if evaluation.posterior is None or not evaluation.model.physics.free:
         return None
     mean, interval = evaluation.posterior.mean(), evaluation.posterior.interval(LEVEL)
-    judged = judged_parameters(evaluation)
+    judged = evaluation.parameters()
     panels, seen_truth = [], False
     for name in evaluation.model.physics.free[:MOST_PARAMETERS]:
         estimates = _estimates(evaluation, name, mean, interval)
