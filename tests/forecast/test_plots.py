@@ -34,6 +34,7 @@ def test_the_picture_holds_the_numbers(cast, recording):
 
 
 def test_one_draw_has_no_bands_and_goes_where_it_is_told(swings):
+    plt.close("all")  # other tests of this process may have left figures open
     figure, ax = plt.subplots()
     forecast = hold(swings.first(26), swings.times[0, 26:])
     assert forecast.plot(2, "angle", swings, ax=ax) is ax
