@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -11,15 +12,21 @@ from torch import Tensor
 from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.physics.physics import Physics
 
+Kind = Literal["matching", "next-point", "simulation"]
+
 
 @dataclass(frozen=True)
 class Method:
-    """`uses_physics`: f_p is known to the model; `variational`: latents are drawn and pay their KL."""
+    """`uses_physics`: f_p is known to the model; `variational`: latents are drawn and pay their KL.
+
+    `objective` is how it learns: by matching velocities, by naming the next point, or with a solver in the loop.
+    """
 
     name: str
     title: str
     uses_physics: bool
     variational: bool
+    objective: Kind = "matching"
 
     def known(self, physics: Physics) -> Physics:
         """The physics the model is given: the user's, or nothing at all of the same shape."""

@@ -38,8 +38,8 @@ class Run:
         from greymatch.training.fit import DEFAULT_MINUTES
 
         method_named(self.method)
-        own = {"method": self.method, "training.seed": self.seed}
-        chosen = system_named(self.system).preset.updated({**self.changes, **own})
+        chosen = system_named(self.system).settings(self.method)
+        chosen = chosen.updated({**self.changes, "training.seed": self.seed})
         if chosen.training.minutes is None and chosen.training.steps is None:
             chosen = chosen.updated({"training.minutes": DEFAULT_MINUTES})
         return chosen

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,8 +46,13 @@ class System:
     given: int
     preset: Settings
     paper_mse: dict[str, float]
+    tuned: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     drive: Callable[[torch.Tensor], torch.Tensor] | None = None
     substeps: int = 20
+
+    def settings(self, method: str = "vgb-dm") -> Settings:
+        """The preset with what was tuned, on validation data, for one method alone."""
+        return self.preset.updated({**self.tuned.get(method, {}), "method": method})
 
     def data(self, split: str, seed: int | None = None, trajectories: int | None = None) -> Trajectories:
         """Simulated trajectories of a split, with the true parameters in `.truth`; the same for the same seed."""

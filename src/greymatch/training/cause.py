@@ -8,11 +8,12 @@ import numpy as np
 import torch
 
 from greymatch.data.checks import shown
-from greymatch.matching.objective import Loss, Sample
+from greymatch.matching.objective import Sample
 from greymatch.models.network import Network
+from greymatch.training.recipe import Batch, Terms
 
 
-def cause(network: Network, sample: Sample, loss: Loss, labels: np.ndarray) -> str:
+def cause(network: Network, sample: Batch, loss: Terms, labels: np.ndarray) -> str:
     """Which part of the batch first went wrong, in the user's words."""
     features = {
         "features of the window": sample.features.sequence,
@@ -25,6 +26,14 @@ def cause(network: Network, sample: Sample, loss: Loss, labels: np.ndarray) -> s
     weights = [name for name, value in network.named_parameters() if not bool(value.isfinite().all())]
     if weights:
         return f"the weights {weights[0]!r} are not finite"
+    if isinstance(sample, Sample) and (found := _part(network, sample, labels)):
+        return found
+    wrong = [name for name, value in loss.terms().items() if not math.isfinite(value)]
+    return f"the terms {wrong} are not finite for a draw from the posterior"
+
+
+def _part(network: Network, sample: Sample, labels: np.ndarray) -> str | None:
+    """Which part of the field went wrong at a matching point."""
     with torch.no_grad():
         encoded = network.encode(sample.features, None, sample=False)
         moving = [sample.matched.position] + [sample.matched.velocity] * (network.physics.order - 1)
@@ -40,8 +49,7 @@ def cause(network: Network, sample: Sample, loss: Loss, labels: np.ndarray) -> s
                 f"the {name} of {network.physics.states[state]!r} is not finite at t = "
                 f"{float(sample.matched.time[row, point]):.6g} of trajectory {shown(labels, int(sample.rows[row]))}"
             )
-    wrong = [name for name, value in loss.terms().items() if not math.isfinite(value)]
-    return f"the terms {wrong} are not finite for a draw from the posterior"
+    return None
 
 
 def sharp(network: Network) -> str:

@@ -27,8 +27,8 @@ from greymatch.settings import Settings
 from greymatch.training.calibration import calibrate_forecasts, calibrate_parameters
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, meter
+from greymatch.training.recipe import recipe
 from greymatch.training.run import METRICS, MODEL, Lock, check_plan, fingerprint, run_folder
-from greymatch.training.sampler import Sampler
 from greymatch.training.tracker import JsonlTracker, Tracker
 from greymatch.training.validation import Validator
 
@@ -167,9 +167,9 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
         torch.manual_seed(settings.training.seed)
         network = Network.fitting(problem.physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
     network = network.to(fabric.device)
-    sampler = Sampler.of(network, train.to(fabric.device), path)
+    sampler, objective = recipe(network, train.to(fabric.device), path)
     validator = Validator.of(problem.held_out.to(fabric.device), settings.window)
-    return Loop(network, sampler, validator, settings.training, folder, shown, trackers, fabric)
+    return Loop(network, sampler, objective, validator, settings.training, folder, shown, trackers, fabric)
 
 
 def _device(name: str) -> dict[str, Any]:

@@ -13,14 +13,13 @@ from torch import Tensor
 
 from greymatch.errors import GreymatchError
 from greymatch.files import read_tensors, write_tensors
-from greymatch.matching.objective import Loss, Objective
 from greymatch.models.network import Network
 from greymatch.settings import TrainingSettings
 from greymatch.training.cause import cause, sharp
 from greymatch.training.interrupt import Interrupt
 from greymatch.training.noise import RunningMean
 from greymatch.training.progress import Meter, Moment
-from greymatch.training.sampler import Sampler
+from greymatch.training.recipe import Objective, Sampler, Terms
 from greymatch.training.state import RunState, load_state, save_state
 from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Validator
@@ -39,6 +38,7 @@ class Loop:
 
     network: Network
     sampler: Sampler
+    criterion: Objective
     validator: Validator
     settings: TrainingSettings
     folder: Path
@@ -48,16 +48,15 @@ class Loop:
     state: RunState = field(init=False)
 
     def __post_init__(self) -> None:
-        self._objective = Objective(self.network)
         device = next(self.network.parameters()).device
         fused = device.type in ("cpu", "cuda")
         optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=self.settings.rate, weight_decay=self.settings.decay, fused=fused
         )
-        self.objective, self.optimizer = self.fabric.setup(self._objective, optimizer)
+        self.objective, self.optimizer = self.fabric.setup(self.criterion, optimizer)
         self.generator = torch.Generator(device).manual_seed(self.settings.seed)
         self.state = RunState(
-            noise=RunningMean.starting(torch.ones(self._objective.channels, device=device), 0.98),
+            noise=RunningMean.starting(torch.ones(self.criterion.channels, device=device), 0.98),
             gradient=RunningMean.starting(torch.ones((), device=device), 0.99),
             averaged={name: value.clone() for name, value in self.network.state_dict().items()},
         )
@@ -104,7 +103,7 @@ class Loop:
         self.state.elapsed += now - self._ticked
         self._ticked = now
 
-    def _step(self) -> Loss:
+    def _step(self) -> Terms:
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate * schedule(self.fraction, self.settings.warmup)
         sample = self.sampler.draw(self.settings.batch, self.generator)
@@ -173,7 +172,7 @@ class Loop:
         save_state(self.folder / LAST, self.state, self.network, self.optimizer, self.generator)
         self._saved = time.monotonic()
 
-    def _report(self, loss: Loss, validated: bool) -> None:
+    def _report(self, loss: Terms, validated: bool) -> None:
         now = time.monotonic()
         if not validated and now - self._shown < SHOW_SECONDS:
             return

@@ -1,0 +1,75 @@
+"""What a kind of learning needs beside the shared loop: batches, and the loss they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.matching.objective import Objective as MatchingObjective
+from greymatch.matching.path import AnyPath
+from greymatch.methods import Kind, method_named
+from greymatch.models.features import Features
+from greymatch.models.network import Network
+from greymatch.training.sampler import Sampler as MatchingSampler
+
+
+class Batch(Protocol):
+    """What every batch holds: the encoder's view of B windows, and whose windows they are (B,)."""
+
+    @property
+    def features(self) -> Features: ...
+
+    @property
+    def rows(self) -> Tensor: ...
+
+
+class Terms(Protocol):
+    """A loss: `total` is minimised, `errors` (C,) drive the noise, `terms` are shown."""
+
+    @property
+    def total(self) -> Tensor: ...
+
+    @property
+    def errors(self) -> Tensor: ...
+
+    def terms(self) -> dict[str, float]: ...
+
+
+class Sampler(Protocol):
+    """Draws batches; `labels` name the trajectories that a batch's rows number."""
+
+    @property
+    def labels(self) -> np.ndarray: ...
+
+    def draw(self, count: int, generator: torch.Generator) -> Any: ...
+
+
+class Objective(Protocol):
+    """A module that gives the loss of a batch; `channels` errors are weighed, each by a noise of its own."""
+
+    @property
+    def channels(self) -> int: ...
+
+    def __call__(self, batch: Any, noise: Tensor, generator: torch.Generator | None) -> Terms: ...
+
+
+class Recipe(NamedTuple):
+    sampler: Sampler
+    objective: Objective
+
+
+def _matching(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
+    return Recipe(MatchingSampler.of(network, data, path), MatchingObjective(network))
+
+
+RECIPES: dict[Kind, Callable[[Network, Trajectories, AnyPath], Recipe]] = {"matching": _matching}
+
+
+def recipe(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
+    """The sampler and the objective of the network's method."""
+    return RECIPES[method_named(network.settings.method).objective](network, data, path)
