@@ -81,7 +81,36 @@ myst_substitutions = {
             for one in SYSTEMS.values()
         ],
     ),
+    "protocol_table": _table(
+        ["system", "points given", "points scored", "trajectories to train on", "to validate on", "to be judged by"],
+        [
+            [
+                f"`{one.name}`",
+                f"0–{one.given - 1}",
+                f"{one.given}–{len(one.splits['test'].times) - 1}",
+                *(f"{one.splits[split].trajectories}" for split in ("train", "val", "test")),
+            ]
+            for one in SYSTEMS.values()
+        ],
+    ),
 }
+
+
+# --- results: what the benchmarks wrote is shown where a page says <!-- results: NAME -->
+
+_RESULTS = Path(__file__).parents[1] / "results"
+_SHOWN = re.compile(r"^<!-- results: ([\w-]+) -->$", re.MULTILINE)
+
+
+def _with_results(app: Any, page: str, source: list[str]) -> None:
+    def shown(place: re.Match[str]) -> str:
+        path = _RESULTS / f"{place[1]}.md"
+        app.env.note_dependency(str(path))
+        if not path.exists():
+            return f":::{{note}}\nNot in this tree yet. Make it with `greymatch bench {place[1]}`.\n:::"
+        return path.read_text(encoding="utf-8").replace("](", "](../results/")
+
+    source[0] = _SHOWN.sub(shown, source[0])
 
 
 # --- docstrings are Markdown; autodoc reads reStructuredText
@@ -125,4 +154,5 @@ def _block_math(writer: Any, node: Any) -> None:
 
 def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", _restructured)
+    app.connect("source-read", _with_results)
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))

@@ -12,14 +12,15 @@ from torch import Tensor
 from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.physics.physics import Physics
 
-Kind = Literal["matching", "next-point", "simulation"]
+Kind = Literal["matching", "next-point", "simulation", "regularised"]
 
 
 @dataclass(frozen=True)
 class Method:
     """`uses_physics`: f_p is known to the model; `variational`: latents are drawn and pay their KL.
 
-    `objective` is how it learns: by matching velocities, by naming the next point, or with a solver in the loop.
+    `objective` is how it learns: by matching velocities, by naming the next point, or with a solver in the loop,
+    plain or regularised. `cleanses`: theta is read off a window cleansed of what the physics does not explain.
     """
 
     name: str
@@ -27,6 +28,12 @@ class Method:
     uses_physics: bool
     variational: bool
     objective: Kind = "matching"
+    cleanses: bool = False
+
+    @property
+    def solves(self) -> bool:
+        """Whether training solves the field, so that errors are those of states and not of derivatives."""
+        return self.objective in ("simulation", "regularised")
 
     def known(self, physics: Physics) -> Physics:
         """The physics the model is given: the user's, or nothing at all of the same shape."""
@@ -39,6 +46,9 @@ METHODS = {
         Method("vgb-dm", "variational grey-box dynamics matching", uses_physics=True, variational=True),
         Method("gb-dm", "grey-box dynamics matching, deterministic", uses_physics=True, variational=False),
         Method("vbb-dm", "variational black-box dynamics matching", uses_physics=False, variational=True),
+        Method("tfm", "trajectory flow matching", uses_physics=False, variational=False, objective="next-point"),
+        Method("bb-node", "black-box neural ODE", uses_physics=False, variational=True, objective="simulation"),
+        Method("physvae", "physics-integrated VAE", True, True, objective="regularised", cleanses=True),
     )
 }
 

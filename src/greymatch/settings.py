@@ -20,15 +20,20 @@ class EncoderSettings(Section):
     width: int = Field(default=128, ge=1, description="units of each hidden layer")
     depth: int = Field(default=2, ge=1, description="hidden layers of the trunk")
     latents: int = Field(default=2, ge=0, description="dimension of z, what varies between trajectories beside theta")
+    structured: bool = Field(default=True, description="q(theta | x, z): theta depends on the draw of z")
     stencil: int = Field(default=7, ge=2, description="points of the finite differences that give velocities")
+    probes: int = Field(
+        default=16, ge=0, description="points of the window at which the residual is solved for z; 0: it is not"
+    )
 
 
 class ResidualSettings(Section):
     """The missing part r(x | z)."""
 
-    kind: Literal["mlp", "conv"] = "mlp"
+    kind: Literal["mlp", "conv", "polynomial"] = "mlp"
     width: int = Field(default=64, ge=1, description="units (or channels) of each hidden layer")
     depth: int = Field(default=2, ge=1, description="hidden layers of the shared trunk")
+    degree: int = Field(default=3, ge=1, description="highest power of the states (polynomial only)")
     kernel: int = Field(default=1, ge=1, description="size of the convolutions (conv only); 1 is pointwise")
     padding: Literal["circular", "replicate", "zeros"] = Field(
         default="circular", description="beyond the grid (conv only)"
@@ -40,14 +45,23 @@ class ResidualSettings(Section):
         default="exact", description="order 2: whether dx/dt = v is certain"
     )
 
+    @property
+    def pointwise(self) -> bool:
+        """Whether the residual at a point of the grid depends on that point alone."""
+        return self.kind != "conv" or self.kernel == 1
+
 
 class MatchingSettings(Section):
     """What is matched, and how errors are weighed."""
 
     interpolant: str = Field(default="quintic", description="linear, lagrange-N, cubic, quintic or bridge-SIGMA")
-    points: int = Field(default=8, ge=1, description="matching points drawn for each window")
+    points: int = Field(default=8, ge=1, description="matching points drawn in the future of each window")
+    past: int = Field(default=4, ge=0, description="matching points drawn inside each window, beside those")
     horizon: float | None = Field(
         default=None, gt=0, description="how far beyond the window to match; None: to the end"
+    )
+    pixels: int = Field(
+        default=64, ge=1, description="points of the grid matched at each time, where the residual is pointwise"
     )
     alpha: float = Field(default=1.0, gt=0, description="order 2: weight of the acceleration term")
     size: float = Field(default=0.001, ge=0, description="weight of the residual's absolute size: the least one")
@@ -63,6 +77,32 @@ class MatchingSettings(Section):
     amplitude_floor: float = Field(
         default=0.2, gt=0, description="least window amplitude, relative to the data's spread"
     )
+
+
+class SimulationSettings(Section):
+    """Learning with a solver in the loop (BB-NODE and PhysVAE); the weights are PhysVAE's."""
+
+    points: int = Field(default=24, ge=1, description="observations after each window that the solution must meet")
+    substeps: int = Field(default=1, ge=1, description="steps of Runge-Kutta 4 from each observation to the next")
+    kl: float = Field(default=1.234e-4, ge=0, description="weight of both KL terms beside the sum of squares")
+    ppc: float = Field(default=1e-2, ge=0, description="weight of what the residual does to the solution")
+    unmix: float = Field(
+        default=1e-3, ge=0, description="weight of the cleansed window's distance to the physics' own (R_DA1)"
+    )
+    augment: float = Field(
+        default=1e-1, ge=0, description="weight of the error of parameters read off simulated windows (R_DA2)"
+    )
+
+
+class MemorySettings(Section):
+    """The last observations as the net's input, in place of an encoder (TFM); kind and padding are the residual's."""
+
+    points: int = Field(default=3, ge=2, description="last observations that the net sees")
+    noise: float = Field(default=0.1, ge=0, description="sigma of the bridge between two, relative to a state's spread")
+    substeps: int = Field(default=1, ge=1, description="parts in which a forecast goes from one point to the next")
+    width: int = Field(default=192, ge=1, description="units (or channels) of each hidden layer")
+    depth: int = Field(default=3, ge=1, description="hidden layers")
+    kernel: int = Field(default=3, ge=1, description="size of the convolutions (conv only)")
 
 
 class TrainingSettings(Section):
@@ -102,6 +142,8 @@ class Settings(Section):
     encoder: EncoderSettings = EncoderSettings()
     residual: ResidualSettings = ResidualSettings()
     matching: MatchingSettings = MatchingSettings()
+    simulation: SimulationSettings = SimulationSettings()
+    memory: MemorySettings = MemorySettings()
     training: TrainingSettings = TrainingSettings()
 
     def __init__(self, **values: Any) -> None:

@@ -70,6 +70,13 @@ def test_a_run_that_writes_no_result_has_failed(fake: Fake, tmp_path: Path) -> N
     assert len(execute(RUNS[:1], tmp_path, 1, Silent())) == 1
 
 
+def test_a_run_that_writes_the_result_of_another_has_failed_alone(fake: Fake, tmp_path: Path) -> None:
+    fake(lambda run, out: good(Run("pendulum", "gb-dm", 9) if run.seed == 0 else run, out))
+    (failure,) = execute(RUNS[:2], tmp_path, 1, Silent())
+    assert failure.run == RUNS[0]
+    assert "is of another run: settings differ" in failure.text()
+
+
 def test_what_is_there_is_not_done_again(fake: Fake, tmp_path: Path) -> None:
     fake(good)
     assert execute(RUNS[:3], tmp_path, 2, Silent()) == []
@@ -113,6 +120,24 @@ def test_a_result_of_other_settings_is_refused(tmp_path: Path) -> None:
     result_file(other, tmp_path).write_text(json.dumps(other.asked()))
     assert stored(other, tmp_path) is not None
     with pytest.raises(GreymatchError, match="draws, settings differ"):
+        stored(RUNS[0], tmp_path)
+
+
+def test_a_result_of_another_version_is_refused(tmp_path: Path) -> None:
+    old = {key: value for key, value in RUNS[0].asked().items() if key != "format"}
+    result_file(RUNS[0], tmp_path).write_text(json.dumps(old))
+    with pytest.raises(GreymatchError, match="written by another version"):
+        stored(RUNS[0], tmp_path)
+
+
+def test_a_setting_that_came_later_had_its_default(tmp_path: Path) -> None:
+    old = RUNS[0].asked()
+    del old["settings"]["encoder"]["stencil"]
+    result_file(RUNS[0], tmp_path).write_text(json.dumps(old))
+    assert stored(RUNS[0], tmp_path) is not None
+    old["settings"]["encoder"]["stencil"] = 3
+    result_file(RUNS[0], tmp_path).write_text(json.dumps(old))
+    with pytest.raises(GreymatchError, match="settings differ"):
         stored(RUNS[0], tmp_path)
 
 

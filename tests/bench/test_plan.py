@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from greymatch.bench.plan import Run, system_named
+from greymatch.bench.plan import DRAWS, GRID_DRAWS, Run, system_named
 from greymatch.bench.run import _parser
 from greymatch.errors import GreymatchError
 from greymatch.systems import pendulum
@@ -20,10 +23,32 @@ def test_the_budget_is_always_stated() -> None:
 
 
 def test_arguments_make_the_same_run() -> None:
-    run = Run("pendulum", "vbb-dm", 7, {"training.steps": 5, "training.minutes": None}, 3, 9)
+    run = Run(
+        "pendulum",
+        "vbb-dm",
+        7,
+        {"training.steps": 5, "training.minutes": None},
+        3,
+        "n9",
+        train=9,
+        val=5,
+        test=4,
+        data=Path("a"),
+    )
     parsed = vars(_parser().parse_args([*run.arguments(), "--out", "a.json"]))
-    assert (parsed["method"], parsed["seed"], parsed["draws"], parsed["trajectories"]) == ("vbb-dm", 7, 3, 9)
-    assert parsed["changes"] == '{"training.steps": 5, "training.minutes": null}'
+    assert Run(**{key: parsed[key] for key in vars(run)} | {"changes": json.loads(parsed["changes"])}) == run
+
+
+def test_names_tell_variants_and_given_data_apart() -> None:
+    assert Run("rlc", "tfm", 1).name == "rlc-tfm-1"
+    assert Run("rlc", "tfm", 1, label="n50").name == "rlc-tfm-n50-1"
+    assert Run("rlc", "tfm", 1, label="n50", data=Path("a")).name == "rlc-tfm-n50-data-1"
+
+
+def test_a_field_gets_fewer_draws_unless_they_are_stated() -> None:
+    assert Run("pendulum", "vgb-dm", 0).members == DRAWS
+    assert Run("reaction_diffusion", "vgb-dm", 0).members == GRID_DRAWS < DRAWS
+    assert Run("reaction_diffusion", "vgb-dm", 0, draws=7).members == 7
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from greymatch.bench.plan import Run
 from greymatch.bench.run import main, perform, run_folder
+from greymatch.data.write import write
 from greymatch.forecast.scores import score
 from greymatch.models.file import load
 from greymatch.systems.system import System
@@ -21,7 +22,14 @@ def test_a_run_is_one_file_that_tells_all(small_system: System, tmp_path: Path) 
     assert result["seeds"] == {"training": 1, "forecast": 1, "data.train": 1, "data.val": 2, "data.test": 3}
     assert result["machine"].keys() == {"cores", "threads", "torch", "python", "system"}
     assert result["parameters"]["omega"].keys() >= {"rmse", "prior_rmse"}
-    assert result["steps"] == 5
+    assert (result["steps"], result["points"]) == (5, {"given": 10, "scored": 30})
+    assert result["trajectories"] == {"train": 12, "val": 12, "test": 12}
+    assert result["windows_per_second"] == pytest.approx(5 * 64 / result["training_seconds"], rel=1e-3)
+    assert result["weights"]["total"] == result["weights"]["encoder"] + result["weights"]["field"] > 0
+    assert result["curve"]["step"] == [5]
+    assert result["terms"]["last"].keys() >= {"velocity_error", "matching", "kl_theta", "kl_z", "residual"}
+    assert result["consistency"]["omega"]["windows"] == 16
+    assert out.stat().st_size < 60_000
     assert result["command"].startswith("python -m greymatch.bench.run --system pendulum --method vgb-dm --seed 1")
     # the numbers are those of the model that was kept
     model, test = load(run_folder(out) / "model.safetensors"), small_system.data("test")
@@ -37,11 +45,22 @@ def test_a_run_without_its_result_goes_on_from_its_checkpoint(
 ) -> None:
     out, run = tmp_path / "a.json", Run("pendulum", "vbb-dm", 0, draws=2)
     first = perform(run, out)
-    assert first["parameters"] == {}  # nothing is known, nothing is inferred
+    assert first["parameters"] == first["consistency"] == {}  # nothing is known, nothing is inferred
     out.unlink()
     assert main([*run.arguments(), "--out", str(out)]) == 0
     assert json.loads(out.read_text())["training_seconds"] == first["training_seconds"]
     assert "pendulum-vbb-dm-0: forecast MSE" in capsys.readouterr().out
+
+
+def test_a_run_learns_from_and_is_judged_by_so_many(small_system: System, tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    write(small_system.data("val"), tmp_path / "secret" / "train.nc")
+    run = Run("pendulum", "gb-dm", 0, {}, 2, "n3", train=3, test=2, data=tmp_path / "secret")
+    result = perform(run, tmp_path / "a.json")
+    assert result["trajectories"] == {"train": 3, "val": 12, "test": 2}
+    assert result["data"].keys() == {"train"}
+    assert result["seeds"].keys() == {"training", "forecast", "data.val", "data.test"}
+    assert str(tmp_path) not in (tmp_path / "a.json").read_text()  # which data, not where they lie
 
 
 def test_bad_input_ends_with_2_and_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

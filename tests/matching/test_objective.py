@@ -197,7 +197,7 @@ def test_points_that_are_not_trusted_do_not_count(garbage: float):
     objective.zero_grad()
     two.total.backward()
     assert all(bool(p.grad.isfinite().all()) for p in objective.parameters() if p.grad is not None)
-    mean = (0.3 / unit(objective, sample)[:, :1]).square().expand(-1, 8)[trusted[..., 0]].mean()
+    mean = (0.3 / unit(objective, sample)[:, :1]).square().expand_as(trusted[..., 0])[trusted[..., 0]].mean()
     torch.testing.assert_close(two.errors[0], mean, rtol=2e-2, atol=0)
 
 

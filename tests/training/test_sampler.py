@@ -24,11 +24,13 @@ def sampler(physics: Physics, data: Trajectories, settings: Settings) -> Sampler
     return Sampler.of(Network.fitting(physics, settings, Scales.of(data, path), window), data, path)
 
 
-def test_a_batch_holds_points_of_the_path_in_the_future_of_its_windows(decay: Physics, decays: Decays, tiny: Settings):
+def test_a_batch_holds_points_of_the_path_in_its_windows_and_their_future(
+    decay: Physics, decays: Decays, tiny: Settings
+):
     data = decays(12)
     sample = sampler(decay, data, tiny).draw(64, torch.Generator().manual_seed(0))
     matched = sample.matched
-    assert matched.position.shape == (64, tiny.matching.points, 1)
+    assert matched.position.shape == (64, tiny.matching.past + tiny.matching.points, 1)
     assert bool(sample.trusted.all())
     k = torch.as_tensor(data.truth["k"])[sample.rows, None, None]
     # the exact solution obeys x' = 0.5 - k x, and so does its interpolant, nearly

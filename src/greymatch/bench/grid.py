@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from greymatch.bench.plan import Run
-from greymatch.bench.run import cores, run_folder
+from greymatch.bench.plan import FORMAT, Run
+from greymatch.bench.run import run_folder
 from greymatch.bench.watch import Watch
 from greymatch.errors import GreymatchError
 from greymatch.training.interrupt import Interrupt
 
 POLL_SECONDS, PATIENCE_SECONDS = 0.2, 30.0
 TAIL = 5
+THREADS = 1  # of a run: equal time is then equal work, whatever else runs beside it
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,30 @@ def stored(run: Run, folder: Path) -> dict[str, Any] | None:
         raise GreymatchError(
             f"{str(path)!r} is not the result of a run. Delete it, or start over with --fresh."
         ) from None
-    differing = [key for key, value in run.asked().items() if found.get(key) != value]
+    if found.get("format") != FORMAT:
+        raise GreymatchError(
+            f"{str(path)!r} was written by another version of greymatch and lacks what the benchmarks show. "
+            "Replace it with --fresh, or choose another --out."
+        )
+    differing = [key for key, value in run.asked().items() if _comparable(key, found.get(key)) != value]
     if differing:
         raise GreymatchError(
             f"{str(path)!r} is of another run: {', '.join(differing)} differ. "
             "Choose another --out, or replace the old results with --fresh."
         )
     return found
+
+
+def _comparable(key: str, value: Any) -> Any:
+    """Settings that came to be after the result was written had their defaults."""
+    from greymatch.settings import Settings
+
+    if key != "settings" or not isinstance(value, dict):
+        return value
+    try:
+        return Settings.checked(value).model_dump(mode="json")
+    except GreymatchError:
+        return value
 
 
 def execute(runs: Sequence[Run], folder: Path, jobs: int, watch: Watch) -> list[Failure]:
@@ -111,14 +129,13 @@ def execute(runs: Sequence[Run], folder: Path, jobs: int, watch: Watch) -> list[
     watch.begin(len(runs), len(runs) - len(missing))
     running: list[Job] = []
     failures: list[Failure] = []
-    threads = max(1, cores() // jobs)
     with Interrupt() as interrupt:
         try:
             while missing or running:
                 if interrupt.asked:
                     raise KeyboardInterrupt
                 while missing and len(running) < jobs:
-                    running.append(_start(missing.pop(0), folder, threads, watch))
+                    running.append(_start(missing.pop(0), folder, watch))
                 running = [job for job in running if not _ended(job, failures, watch)]
                 watch.tick([(job.run, run_folder(job.out)) for job in running])
                 time.sleep(POLL_SECONDS)
@@ -129,9 +146,9 @@ def execute(runs: Sequence[Run], folder: Path, jobs: int, watch: Watch) -> list[
     return failures
 
 
-def _start(run: Run, folder: Path, threads: int, watch: Watch) -> Job:
+def _start(run: Run, folder: Path, watch: Watch) -> Job:
     watch.started(run)
-    return Job.start(run, result_file(run, folder), threads)
+    return Job.start(run, result_file(run, folder), THREADS)
 
 
 def _ended(job: Job, failures: list[Failure], watch: Watch) -> bool:
@@ -139,11 +156,21 @@ def _ended(job: Job, failures: list[Failure], watch: Watch) -> bool:
     if code is None:
         return False
     job.end()
-    result = stored(job.run, job.out.parent) if code == 0 else None
+    result = _left(job) if code == 0 else None
     if result is None:
         failures.append(Failure(job.run, code, log_file(job.out)))
     watch.ended(job.run, result)
     return True
+
+
+def _left(job: Job) -> dict[str, Any] | None:
+    """The result that a run left; one that is not what was asked for, as after a change of the source, is none."""
+    try:
+        return stored(job.run, job.out.parent)
+    except GreymatchError as error:
+        with log_file(job.out).open("a") as log:
+            log.write(f"{error}\n")
+        return None
 
 
 def _each(jobs: list[Job], action: Callable[[Job], None]) -> None:

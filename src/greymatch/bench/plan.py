@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greymatch.errors import GreymatchError, did_you_mean
@@ -13,24 +14,34 @@ if TYPE_CHECKING:
     from greymatch.settings import Settings
     from greymatch.systems.system import System
 
+FORMAT = 2  # of the result file; what was written in another is not read
+DRAWS, GRID_DRAWS = 100, 5
+
 
 @dataclass(frozen=True)
 class Run:
     """One method on one system with one seed; `changes` are dotted settings put on top of the system's preset.
 
-    `trajectories` cuts every split down to so many, for trials whose numbers mean nothing.
+    `label` tells variants of a run apart. `train`, `val` and `test` cut those splits down to their first so many
+    trajectories (the last two only if they have more). `data` is a folder with files that replace simulated splits.
+    `draws` is how many members a forecast has; None is what suits the system.
     """
 
     system: str
     method: str
     seed: int
     changes: Mapping[str, Any] = field(default_factory=dict)
-    draws: int = 100
-    trajectories: int | None = None
+    draws: int | None = None
+    label: str = ""
+    train: int | None = None
+    val: int | None = None
+    test: int | None = None
+    data: Path | None = None
 
     @property
     def name(self) -> str:
-        return f"{self.system}-{self.method}-{self.seed}"
+        given = "data" if self.data else ""
+        return "-".join(part for part in (self.system, self.method, self.label, given, str(self.seed)) if part)
 
     def settings(self) -> Settings:
         """The settings of the fit, whole: the budget too is stated."""
@@ -44,22 +55,34 @@ class Run:
             chosen = chosen.updated({"training.minutes": DEFAULT_MINUTES})
         return chosen
 
+    @property
+    def members(self) -> int:
+        """Draws of a forecast: fewer of a field, so that scoring it does not take longer than learning it."""
+        return self.draws or (GRID_DRAWS if system_named(self.system).physics.grid else DRAWS)
+
     def asked(self) -> dict[str, Any]:
         """What a result must agree with to be the result of this run."""
+        from greymatch.bench.splits import digests
+
         return {
+            "format": FORMAT,
             "system": self.system,
             "method": self.method,
-            "draws": self.draws,
-            "trajectories": self.trajectories,
+            "label": self.label,
+            "draws": self.members,
+            "train": self.train,
+            "val": self.val,
+            "test": self.test,
+            "data": digests(self.data),
             "settings": self.settings().model_dump(mode="json"),
         }
 
     def arguments(self) -> list[str]:
         """The arguments of `python -m greymatch.bench.run` that make this run."""
-        words = ["--system", self.system, "--method", self.method, "--seed", str(self.seed), "--draws", str(self.draws)]
+        words = ["--system", self.system, "--method", self.method, "--seed", str(self.seed)]
         words += ["--changes", json.dumps(dict(self.changes))] if self.changes else []
-        words += ["--trajectories", str(self.trajectories)] if self.trajectories is not None else []
-        return words
+        more = {name: getattr(self, name) for name in ("draws", "label", "train", "val", "test", "data")}
+        return words + [word for name, value in more.items() if value for word in (f"--{name}", str(value))]
 
 
 def system_named(name: str) -> System:

@@ -11,11 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from greymatch.bench.consistency import consistency
+from greymatch.bench.history import curves, short
 from greymatch.bench.plan import Run, system_named
 from greymatch.bench.result import described, numbers, plain
+from greymatch.bench.splits import SPLITS, Splits, digests, splits_of
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from greymatch.systems.system import System
 
 STOPPED, WRONG_INPUT = 130, 2
+METRICS = "metrics.jsonl"
+NAMES = {"dynamics": "field", "next_point": "field"}
 
 
 def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
@@ -37,18 +43,23 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
         torch.set_num_threads(threads)
     began = time.monotonic()
     system, folder = system_named(run.system), run_folder(out)
-    train, validation, test = (system.data(split, trajectories=run.trajectories) for split in ("train", "val", "test"))
-    model = _fitted(run, system, train, validation, folder)
-    evaluation = evaluate(model, test, system.given, train, system, draws=run.draws, seed=run.seed)
+    data = splits_of(run)
+    model = _fitted(run, system, data, folder)
+    judged = time.monotonic()
+    evaluation = evaluate(model, data.test, system.given, data.train, system, draws=run.members, seed=run.seed)
     result = {
         **run.asked(),
         "seed": run.seed,
-        "seeds": {"training": run.seed, "forecast": run.seed} | {f"data.{k}": s.seed for k, s in system.splits.items()},
+        "seeds": _seeds(run, system),
         "command": command(run, out),
         **_made_with(),
+        **_protocol(system, data),
         **_training(model),
-        "run_seconds": round(time.monotonic() - began, 1),
+        **curves(folder / METRICS),
         **_scores(evaluation, run),
+        "consistency": consistency(model, data.test),
+        "scoring_seconds": round(time.monotonic() - judged, 1),
+        "run_seconds": round(time.monotonic() - began, 1),
     }
     write_json(out, plain(result))
     return plain(result)
@@ -60,14 +71,30 @@ def run_folder(out: Path) -> Path:
 
 
 def command(run: Run, out: Path) -> str:
-    return shlex.join(["python", "-m", "greymatch.bench.run", *run.arguments(), "--out", str(out)])
+    """What makes the run again; a folder of data is named without the path to it."""
+    named = replace(run, data=Path(run.data.name)) if run.data else run
+    return shlex.join(["python", "-m", "greymatch.bench.run", *named.arguments(), "--out", out.name])
 
 
-def _fitted(run: Run, system: System, train: Any, validation: Any, folder: Path) -> GreyBox:
+def _fitted(run: Run, system: System, data: Splits, folder: Path) -> GreyBox:
     from greymatch.training.fit import LAST, fit
 
     resume = (folder / LAST).exists()
-    return fit(system.physics, train, validation, settings=run.settings(), folder=folder, resume=resume)
+    return fit(system.physics, data.train, data.val, settings=run.settings(), folder=folder, resume=resume)
+
+
+def _seeds(run: Run, system: System) -> dict[str, int]:
+    """Of training, of the draws, and of each split that was simulated."""
+    simulated = {f"data.{name}": split.seed for name, split in system.splits.items() if name not in digests(run.data)}
+    return {"training": run.seed, "forecast": run.seed, **simulated}
+
+
+def _protocol(system: System, data: Splits) -> dict[str, Any]:
+    """How many trajectories each split had, and which points of a test trajectory were given and scored."""
+    return {
+        "trajectories": {name: len(getattr(data, name)) for name in SPLITS},
+        "points": {"given": system.given, "scored": int(data.test.lengths.max()) - system.given},
+    }
 
 
 def _made_with() -> dict[str, Any]:
@@ -109,9 +136,17 @@ def _training(model: GreyBox) -> dict[str, Any]:
     return {
         "training_seconds": record["seconds"],
         "steps": record["steps"],
-        "parameter_count": record["parameters"],
+        "windows_per_second": short(record["steps"] * model.settings.training.batch / max(record["seconds"], 1e-9)),
+        "weights": weights(model),
         "validation_error": record["validation_error"],
     }
+
+
+def weights(model: GreyBox) -> dict[str, int]:
+    """How many numbers each part of the network has learned."""
+    parts = {NAMES.get(name, name): part for name, part in model.network.named_children()}
+    counts = {name: sum(weight.numel() for weight in part.parameters()) for name, part in parts.items()}
+    return counts | {"total": sum(weight.numel() for weight in model.network.parameters())}
 
 
 def _scores(evaluation: Evaluation, run: Run) -> dict[str, Any]:
@@ -125,16 +160,17 @@ def _scores(evaluation: Evaluation, run: Run) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = _parser().parse_args(arguments)
-    run = Run(asked.system, asked.method, asked.seed, json.loads(asked.changes), asked.draws, asked.trajectories)
+    asked = vars(_parser().parse_args(arguments))
+    out, threads = asked.pop("out"), asked.pop("threads")
+    run = Run(**asked | {"changes": json.loads(asked["changes"])})
     try:
-        result = perform(run, asked.out, asked.threads)
+        result = perform(run, out, threads)
     except GreymatchError as error:
         print(f"error: {error}", file=sys.stderr)
         return WRONG_INPUT
     except KeyboardInterrupt:
         return STOPPED
-    print(f"{run.name}: forecast MSE {result['scores']['mse']}, written to {asked.out}")
+    print(f"{run.name}: forecast MSE {result['scores']['mse']}, written to {out}")
     return 0
 
 
@@ -144,9 +180,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--method", default="vgb-dm")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--changes", default="{}", help="settings on top of the preset, as a JSON object")
-    parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--trajectories", type=int, default=None, help="cut every split down to so many")
-    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--draws", type=int, help="members of a forecast; by default what suits the system")
+    parser.add_argument("--label", default="", help="tells this variant of a run from others")
+    parser.add_argument("--train", type=int, help="learn from the first so many trajectories")
+    parser.add_argument("--val", type=int, help="validate on the first so many trajectories")
+    parser.add_argument("--test", type=int, help="judge by the first so many trajectories")
+    parser.add_argument("--data", type=Path, help="folder with files that replace simulated splits")
+    parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path, required=True, help="the result file, .json")
     return parser
 

@@ -85,6 +85,13 @@ class Windows:
         return end[:, None] + part.square() * (until - end)[:, None]
 
 
+def within(window: Window, points: int, generator: torch.Generator) -> Tensor:
+    """Matching times (B, M) inside each window, uniform."""
+    start, end = window.times[:, :1], window.times[:, -1:]
+    part = torch.rand((len(start), points), generator=generator, device=start.device, dtype=torch.float64)
+    return start + part * (end - start)
+
+
 def longest_windows(history: Trajectories, lengths: Sequence[int]) -> list[tuple[int, Tensor]]:
     """For each of `lengths`, longest first, the trajectories (n,) whose history fills it but no longer one."""
     observed = observed_lengths(history)

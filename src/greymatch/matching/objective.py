@@ -14,6 +14,8 @@ from greymatch.models.features import Features
 from greymatch.models.latents import Encoded, Latents
 from greymatch.models.network import Network
 
+Point = tuple[Tensor, Tensor, Latents, Tensor | None]  # time, phase, latents and inputs: what the field depends on
+
 
 class Sample(NamedTuple):
     """A training batch: what the encoder sees of B windows, and M points of each one's future to be matched.
@@ -72,9 +74,9 @@ class Objective(nn.Module):
 
     def forward(self, sample: Sample, noise: Tensor, generator: torch.Generator | None) -> Loss:
         encoded = self.network.encode(sample.features, generator, sample=self.variational)
-        point = self._point(sample, encoded)
-        parts = self.network.dynamics.parts(*point)
-        errors, weights, size = self._errors(sample, parts)
+        point, known, target = self._point(sample, encoded, generator)
+        parts = self.network.dynamics.completed(*point, known)
+        errors, weights, size = self._errors(sample, parts, target)
         sensitivity = self._sensitivity(point, parts, generator)
         fit = 0.5 * self.evidence * (weights * errors / noise).sum()
         kl_theta, kl_z = encoded.eps.kl().mean(), encoded.z.kl().mean()
@@ -82,40 +84,54 @@ class Objective(nn.Module):
         total = total + kl_theta + kl_z if self.variational else total
         return Loss(total, fit, kl_theta, kl_z, size, sensitivity, errors.detach())
 
-    def _point(self, sample: Sample, encoded: Encoded) -> tuple[Tensor, Tensor, Latents, Tensor | None]:
-        """Time, phase, latents and inputs at the matching points: the arguments of the field."""
+    def _point(
+        self, sample: Sample, encoded: Encoded, generator: torch.Generator | None
+    ) -> tuple[Point, Tensor, Tensor]:
+        """The arguments of the field at the matching points, what the physics says there, and what is to be matched."""
         matched = sample.matched
-        moving = [matched.position] + [matched.velocity] * (self.network.physics.order - 1)
-        return matched.time, torch.cat(moving, 2), encoded.latents.over(matched.time.shape[1]), sample.inputs
+        phase = torch.cat([matched.position] + [matched.velocity] * (self.network.physics.order - 1), 2)
+        latents = encoded.latents.over(matched.time.shape[1])
+        known = self.network.dynamics.known(matched.time, phase, latents, sample.inputs)
+        phase, known, target = self._pixels((phase, known, self._target(matched)), generator)
+        return (matched.time, phase, latents, sample.inputs), known, target
 
-    def _sensitivity(
-        self, point: tuple[Tensor, Tensor, Latents, Tensor | None], parts: Parts, generator: torch.Generator | None
-    ) -> Tensor:
-        """How much the residual depends on states and inputs: sum_i E|dr/dx_i|, by moving one x_i at each point.
+    def _pixels(self, fields: tuple[Tensor, ...], generator: torch.Generator | None) -> tuple[Tensor, ...]:
+        """The fields (B, M, C, *grid) at a few random points of the grid (B, M, C, P, 1...), if the residual allows."""
+        grid = fields[0].shape[3:]
+        if self.settings.pixels >= grid.numel() or not self.network.settings.residual.pointwise:
+            return fields
+        chosen = torch.randint(grid.numel(), (self.settings.pixels,), generator=generator, device=fields[0].device)
+        shape = (self.settings.pixels,) + (1,) * (len(grid) - 1)
+        return tuple(field.flatten(3)[..., chosen].unflatten(3, shape) for field in fields)
 
-        The least sensitive residual is the simplest one: it leaves to the physics whatever the physics can say.
+    def _sensitivity(self, point: Point, parts: Parts, generator: torch.Generator | None) -> Tensor:
+        """How much the residual depends on states, inputs and latents: sum_i E|dr/dx_i|, by moving one x_i at a point.
+
+        The least sensitive residual is the simplest one: it leaves to the physics whatever the physics can say, and
+        keeps no notes of the window in z beside what tells trajectories apart.
         """
         if not self.settings.sensitivity:
             return parts.total.new_zeros(())
         t, phase, latents, u = point
         dynamics = self.network.dynamics
-        columns = phase.shape[2] + (0 if u is None else u.shape[-1])
+        widths = [phase.shape[2], 0 if u is None else u.shape[-1], latents.z.shape[-1]]
+        columns = sum(widths)
         shape = phase.shape[:2]
         chosen = torch.randint(columns, shape, generator=generator, device=phase.device)
         step = torch.randn(shape, generator=generator, device=phase.device)
         move = step[..., None] * torch.nn.functional.one_hot(chosen, columns)
-        shift, push = move.split([phase.shape[2], columns - phase.shape[2]], -1)
+        shift, push, turn = move.split(widths, -1)
         moved = phase + _over(shift * dynamics.scales_spread, phase)
         driven = None if u is None else u + push * dynamics.scales_input_spread
-        after = dynamics.learned(t, moved, latents, driven, parts.physics)
+        after = dynamics.learned(t, moved, Latents(latents.eps, latents.z + turn), driven, parts.physics)
         change = (after - parts.learned) / _over(step.abs().clamp_min(0.1)[..., None], after)
         return columns * change.abs().mean()
 
-    def _errors(self, sample: Sample, parts: Parts) -> tuple[Tensor, Tensor, Tensor]:
+    def _errors(self, sample: Sample, parts: Parts, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean squares of the matched channels (C,), their weights (C,) and the mean size of the residual."""
         amplitude, dynamics = sample.features.amplitude[:, None], self.network.dynamics
         unit = _over(dynamics.scales_top * amplitude, parts.total)
-        wrong = _kept((parts.total - self._target(sample.matched)) / unit, sample.trusted)
+        wrong = _kept((parts.total - target) / unit, sample.trusted)
         errors = _mean(wrong.square(), sample.trusted)
         weights = torch.ones_like(errors)
         if self.network.physics.order == 2:

@@ -18,14 +18,14 @@ def mlp(sizes: list[int]) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-def convolution(axes: int, inner: int, outer: int, kernel: int, padding: str) -> nn.Module:
-    """A same-size convolution over 1, 2 or 3 grid axes."""
+def convolution(axes: int, inner: int, outer: int, kernel: int, padding: str, stride: int = 1) -> nn.Module:
+    """A convolution over 1, 2 or 3 grid axes that keeps their size, or divides it by `stride`."""
     kinds = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
     if axes not in kinds:
         raise GreymatchError(f"kind 'conv' needs physics with 1 to 3 grid axes; got {axes}. Use kind 'mlp'.")
     if kernel % 2 == 0:
         raise GreymatchError(f"`residual.kernel` must be odd, so that it has a centre; got {kernel}. Use {kernel + 1}.")
-    return kinds[axes](inner, outer, kernel, padding=kernel // 2, padding_mode=padding)
+    return kinds[axes](inner, outer, kernel, stride, padding=kernel // 2, padding_mode=padding)
 
 
 class ZeroLinear(nn.Module):

@@ -74,8 +74,15 @@ class Dynamics(nn.Module):
 
     def parts(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Parts:
         """The highest derivative at time (...), phase (..., order*S, *grid), latents (..., L) and (..., Z)."""
+        return self.completed(t, phase, latents, u, self.known(t, phase, latents, u))
+
+    def known(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None) -> Tensor:
+        """What the physics alone gives (..., S, *grid)."""
+        return self.physics.evaluate(t, phase, self.physics.push(latents.eps), u)
+
+    def completed(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None, known: Tensor) -> Parts:
+        """The physics with what is learned; a pointwise residual needs no more of the grid than is asked for."""
         axes = len(self.physics.grid)
-        known = self.physics.evaluate(t, phase, self.physics.push(latents.eps), u)
         learned = self.learned(t, phase, latents, u, known)
         *drift, residual = learned.chunk(1 + self.learns_velocity, -1 - axes)
         total = self.composition(known, residual, _channels(self.scales_top, axes))

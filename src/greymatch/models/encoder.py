@@ -36,6 +36,7 @@ class Encoder(nn.Module):
 
     def __init__(self, shapes: Shapes, settings: EncoderSettings) -> None:
         super().__init__()
+        self.latents, self.structured = settings.latents, settings.structured
         self.trunk = TRUNKS[settings.kind](shapes, settings)
         seen = settings.width + shapes.summary
         self.to_z = mlp([seen, settings.width])
@@ -44,15 +45,32 @@ class Encoder(nn.Module):
         self.eps_head = ZeroLinear(settings.width + shapes.summary, 2 * shapes.free)
 
     def forward(
-        self, features: Features, generator: torch.Generator | None, sample: bool = True, widening: Tensor | float = 1.0
+        self,
+        features: Features,
+        generator: torch.Generator | None,
+        sample: bool = True,
+        widening: Tensor | float = 1.0,
+        copies: int = 1,
     ) -> Encoded:
-        """A draw from the posterior, its standard deviations times `widening`, or its means with `sample=False`."""
-        seen = torch.cat([self.trunk(features), features.summary], -1)
-        z_law = self._law(self.z_head, self.to_z(seen), features).widened(widening)
+        """Draws (copies * B) from the posterior, its standard deviations times `widening`, or its means with
+        `sample=False`."""
+        seen = self.seen(features).repeat(copies, 1)
+        features = features._replace(summary=features.summary.repeat(copies, 1))
+        z_law = self.law_of_z(seen, features).widened(widening)
         z = z_law.sample(generator) if sample else z_law.mean
-        eps_law = self._law(self.eps_head, self.to_eps(torch.cat([seen, z], -1)), features).widened(widening)
+        eps_law = self.law_of_eps(seen, features, z if self.structured else torch.zeros_like(z)).widened(widening)
         eps = eps_law.sample(generator) if sample else eps_law.mean
         return Encoded(Latents(eps, z), z_law, eps_law)
+
+    def seen(self, features: Features) -> Tensor:
+        """What both heads read of a window."""
+        return torch.cat([self.trunk(features), features.summary], -1)
+
+    def law_of_z(self, seen: Tensor, features: Features) -> Gaussian:
+        return self._law(self.z_head, self.to_z(seen), features)
+
+    def law_of_eps(self, seen: Tensor, features: Features, z: Tensor) -> Gaussian:
+        return self._law(self.eps_head, self.to_eps(torch.cat([seen, z], -1)), features)
 
     @staticmethod
     def _law(head: nn.Module, hidden: Tensor, features: Features) -> Gaussian:
@@ -89,17 +107,17 @@ class GruTrunk(nn.Module):
 
 
 class ConvTrunk(nn.Module):
-    """Convolutions over the grid (or, without one, over time), then the mean over all points."""
+    """Convolutions over the grid, halving it each time (or, without one, over time), then the mean over all points."""
 
     def __init__(self, shapes: Shapes, settings: EncoderSettings) -> None:
         super().__init__()
         self.axes = len(shapes.grid)
         first = shapes.channels * shapes.window if self.axes else shapes.channels
         sizes = [first] + [settings.width] * settings.depth
-        padding = "circular" if self.axes else "replicate"
+        padding, stride = ("circular", 2) if self.axes else ("replicate", 1)
         layers: list[nn.Module] = []
         for inner, outer in itertools.pairwise(sizes):
-            layers += [convolution(max(self.axes, 1), inner, outer, 3, padding), nn.SiLU()]
+            layers += [convolution(max(self.axes, 1), inner, outer, 3, padding, stride), nn.SiLU()]
         self.net = nn.Sequential(*layers)
 
     def forward(self, features: Features) -> Tensor:

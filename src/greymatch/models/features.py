@@ -10,16 +10,26 @@ from torch import Tensor
 from greymatch.data.scaling import Scales
 from greymatch.data.windows import Window
 from greymatch.models.motion import Motion
+from greymatch.models.probe import Probe
 from greymatch.models.regression import Regression, squash
 from greymatch.physics.physics import Physics
 
 
 class Features(NamedTuple):
-    """`sequence` (B, W, C, *grid) along the window, `summary` (B, K), `amplitude` (B, S) relative to the data."""
+    """`sequence` (B, W, C, *grid) along the window, `summary` (B, K), `amplitude` (B, S) relative to the data.
+
+    `start` (B, L) are standardised parameters that suit the window, `probe` (a packed `Probe`) what they leave open.
+    """
 
     sequence: Tensor
     summary: Tensor
     amplitude: Tensor
+    start: Tensor
+    probe: Tensor
+
+    def seen(self, states: int) -> Tensor:
+        """Which values (B, W, S, *grid) were observed, as 0 or 1."""
+        return self.sequence[:, :, 2 * states : 3 * states]
 
     def padded(self, length: int) -> Features:
         """The sequence with zeros before it, up to `length` points; its mask channels then say "not seen"."""
@@ -30,14 +40,17 @@ class Features(NamedTuple):
         return self._replace(sequence=torch.cat([blank, self.sequence], 1))
 
 
-def window_features(physics: Physics, window: Window, scales: Scales, stencil: int, amplitude_floor: float) -> Features:
+def window_features(
+    physics: Physics, window: Window, scales: Scales, stencil: int, amplitude_floor: float, probes: int = 16
+) -> Features:
     """Features that do not change when the units of the data do."""
     motion = Motion.of(window, stencil)
     mean, amplitude = _mean_and_amplitude(motion.values, scales, amplitude_floor)
-    defect, facts = Regression(physics, motion, amplitude, scales).solve()
+    defect, facts, found = Regression(physics, motion, amplitude, scales).solve()
     columns = [*_along(motion, mean, amplitude, scales, physics.order), squash(defect)]
     summary = [amplitude.log(), squash((mean - scales.center) / scales.spread), *facts]
-    return Features(torch.cat(columns, 2), torch.cat(summary, -1), amplitude)
+    probe = Probe.of(motion, found, amplitude, scales, physics.order, probes)
+    return Features(torch.cat(columns, 2), torch.cat(summary, -1), amplitude, found.at, probe.packed())
 
 
 def _along(motion: Motion, mean: Tensor, amplitude: Tensor, scales: Scales, order: int) -> list[Tensor]:

@@ -17,7 +17,7 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
-FORMAT = 1
+FORMAT = 2
 KIND = "greybox"
 
 
@@ -51,7 +51,7 @@ def load(path: str | Path, physics: Physics | None = None) -> GreyBox:
     _check_header(header, path)
     known = _resolved(header, physics, path)
     try:
-        settings = Settings.checked(header["settings"])
+        settings = Settings.checked(_migrated(header["settings"], header["format"]))
         shapes = Shapes(**{**header["shapes"], "grid": tuple(header["shapes"]["grid"])})
         scales = Scales(**_section(tensors, "scales."))
         _check_fit(known, settings, scales, shapes)
@@ -74,6 +74,13 @@ def _check_header(header: dict[str, Any], path: str | Path) -> None:
     missing = [key for key in ("settings", "physics", "shapes") if not isinstance(header.get(key), dict)]
     if missing:
         raise GreymatchError(f"{str(path)!r} lacks {missing} in its header; save the model again.")
+
+
+def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
+    """Settings of an older format with what later ones added switched off."""
+    if written < 2:  # the residual was not solved for z
+        settings = {**settings, "encoder": {**settings["encoder"], "probes": 0}}
+    return settings
 
 
 def _check_fit(physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from greymatch.models.memory import Memory
 from greymatch.physics.priors import kl_to_standard_normal
 
 
@@ -51,13 +52,21 @@ class Latents:
 @dataclass(frozen=True)
 class Members:
     """What each member of an ensemble carries through its forecast: latents, and `kick` (B, S), a constant error of
-    the highest derivative, as large as what matching left unexplained."""
+    the highest derivative, as large as what matching left unexplained. A method that recalls its history has it as
+    `memory`, once for all draws."""
 
     latents: Latents
     kick: Tensor
+    memory: Memory | None = None
+
+    def recalled(self) -> Memory:
+        """The memory of every member, draw after draw."""
+        assert self.memory is not None, "only a method that recalls its history asks for it"
+        return self.memory.repeated(len(self.kick) // len(self.memory))
 
     def select(self, members: Tensor) -> Members:
-        return Members(self.latents.select(members), self.kick[members])
+        memory = self.memory and self.memory.select(members % len(self.memory))
+        return Members(self.latents.select(members), self.kick[members], memory)
 
 
 @dataclass(frozen=True)

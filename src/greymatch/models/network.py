@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -9,10 +11,15 @@ from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, last_window, longest_windows
 from greymatch.methods import method_named
+from greymatch.models import refinement
+from greymatch.models.cleansing import CleansingEncoder
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.encoder import Encoder, Shapes
 from greymatch.models.features import Features, window_features
 from greymatch.models.latents import Encoded, Latents, Members
+from greymatch.models.memory import Memory
+from greymatch.models.next_point import NextPoint
+from greymatch.models.probe import Probe, probe_points
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
@@ -25,11 +32,15 @@ class Network(nn.Module):
     `noise` (S,) is the relative error of the highest derivative that matching left unexplained; `widening` the
     factor by which validation forecasts ask it and the posterior's standard deviations to grow. `doubt` (L,) is
     that of the parameters by themselves, which a forecast does not see where the residual makes up for them.
+    A method that names the next point has neither encoder nor field, but `next_point`, and recalls the history itself.
     """
 
     widening: Tensor
     doubt: Tensor
     noise: Tensor
+    encoder: Encoder | CleansingEncoder
+    dynamics: Dynamics
+    next_point: NextPoint
 
     def __init__(self, physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:
         super().__init__()
@@ -41,7 +52,11 @@ class Network(nn.Module):
         self.register_buffer("widening", torch.ones(()))
         self.register_buffer("doubt", torch.ones(shapes.free))
         self.register_buffer("noise", torch.zeros(len(physics.states)))
-        self.encoder = Encoder(shapes, settings.encoder)
+        if self.recalls:
+            self.next_point = NextPoint(self.physics, scales, settings.memory, settings.residual)
+            return
+        more = refinement.size(shapes.free, settings.encoder.latents) if self.refines else 0
+        self.encoder = _encoder(replace(shapes, summary=shapes.summary + more), len(physics.states), settings)
         self.dynamics = Dynamics(self.physics, scales, settings.encoder.latents, settings.residual)
 
     @staticmethod
@@ -59,12 +74,18 @@ class Network(nn.Module):
         return Network(physics, settings, scales, shapes)
 
     @property
+    def recalls(self) -> bool:
+        """Whether the history itself is what forecasts are made from, and nothing is encoded."""
+        return method_named(self.settings.method).objective == "next-point"
+
+    @property
     def scales(self) -> Scales:
         return Scales(**{name[6:]: value for name, value in self.named_buffers() if name.startswith("scale_")})
 
     def features(self, window: Window) -> Features:
         """What the encoder sees of windows of any one length up to the settings' window."""
-        return _features(self.physics, self.settings, self.scales, window).padded(self.settings.window)
+        seen = _features(self.physics, self.settings, self.scales, window)
+        return seen if self.recalls else seen.padded(self.settings.window)
 
     def observe(self, history: Trajectories) -> Features:
         """Features of the end of each history, of the longest window that it fills."""
@@ -73,13 +94,30 @@ class Network(nn.Module):
         back = torch.cat([rows for _, rows in fitting]).argsort()
         return Features(*(torch.cat(part)[back] for part in zip(*parts, strict=True)))
 
+    @property
+    def refines(self) -> bool:
+        """Whether the residual can be asked at single points, and so be solved for z."""
+        return not self.recalls and self.settings.residual.pointwise and self.settings.encoder.probes > 0
+
+    def informed(self, features: Features) -> Features:
+        """The features with what the residual, as it is now, makes of the window."""
+        if not self.refines:
+            return features
+        probe = Probe.unpacked(features.probe, self.physics)
+        latents = self.settings.encoder.latents
+        facts = refinement.refined(self.dynamics, probe, features.start, features.amplitude, latents)
+        return features._replace(summary=torch.cat([features.summary, facts], -1))
+
     def encode(self, features: Features, generator: torch.Generator | None, sample: bool = True) -> Encoded:
         """The posterior as training sees it."""
-        return self.encoder(features, generator, sample)
+        return self.encoder(self.informed(features), generator, sample)
 
     def central(self, features: Features) -> Members:
         """One member for each window: the posterior's means, and no error of the field."""
-        latents = self.encoder(features, None, sample=False).latents
+        if self.recalls:
+            nothing = Latents(features.summary, features.summary)
+            return Members(nothing, torch.zeros_like(features.amplitude), Memory.unpacked(features))
+        latents = self.encoder(self.informed(features), None, sample=False).latents
         return Members(latents, torch.zeros_like(features.amplitude))
 
     def draw(self, features: Features, draws: int, generator: torch.Generator | None) -> Members:
@@ -87,9 +125,10 @@ class Network(nn.Module):
         if draws == 1:
             return self.central(features)
         latents = self._latents(features, draws, generator, self.widening)
-        size = self.widening * self.noise * self.dynamics.scales_top * features.amplitude
+        unit = self.next_point.scales_top if self.recalls else self.dynamics.scales_top
+        size = self.widening * self.noise * unit * features.amplitude
         noise = torch.randn((draws, *size.shape), generator=generator, device=size.device)
-        return Members(latents, (noise * size).flatten(0, 1))
+        return Members(latents, (noise * size).flatten(0, 1), Memory.unpacked(features) if self.recalls else None)
 
     def draw_parameters(self, features: Features, draws: int, generator: torch.Generator | None) -> Tensor:
         """Latent coordinates (draws, B, L) of the parameters from their own posterior; a single draw is its mean."""
@@ -107,13 +146,22 @@ class Network(nn.Module):
         if not method_named(self.settings.method).variational:
             return self.central(features).latents.repeated(draws)
         parts = []
+        features = self.informed(features)
         at_once = max(1, NUMBERS_AT_ONCE // features.sequence.numel())
         for first in range(0, draws, at_once):
             copies = min(at_once, draws - first)
-            many = Features(*(part.repeat(copies, *(1,) * (part.ndim - 1)) for part in features))
-            parts.append(self.encoder(many, generator, widening=widening).latents)
+            parts.append(self.encoder(features, generator, widening=widening, copies=copies).latents)
         return Latents(torch.cat([part.eps for part in parts]), torch.cat([part.z for part in parts]))
 
 
+def _encoder(shapes: Shapes, states: int, settings: Settings) -> Encoder | CleansingEncoder:
+    if method_named(settings.method).cleanses:
+        return CleansingEncoder(shapes, states, settings.encoder)
+    return Encoder(shapes, settings.encoder)
+
+
 def _features(physics: Physics, settings: Settings, scales: Scales, window: Window) -> Features:
-    return window_features(physics, window, scales, settings.encoder.stencil, settings.matching.amplitude_floor)
+    if method_named(settings.method).objective == "next-point":
+        return Memory.of(window, settings.memory.points, scales).features()
+    probes = min(settings.encoder.probes, probe_points(settings.lengths[-1], bool(physics.grid)))
+    return window_features(physics, window, scales, settings.encoder.stencil, settings.matching.amplitude_floor, probes)

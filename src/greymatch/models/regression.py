@@ -19,6 +19,7 @@ from torch.func import jvp
 
 from greymatch.data.scaling import Scales
 from greymatch.models.motion import Motion
+from greymatch.models.polynomials import factors, monomials
 from greymatch.physics.physics import Physics
 
 # the library pays more than the physics, so that it explains only what the physics cannot
@@ -26,6 +27,15 @@ PHYSICS_RIDGE = 1e-6
 LIBRARY_RIDGE = 1e-4
 SWEEPS = 4
 LARGEST_LIBRARY = 32
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """The physics about standardised parameters `at` (B, L): defect (B, W, S, *grid) and slopes (B, W, S, *grid, L)."""
+
+    at: Tensor
+    defect: Tensor
+    slopes: Tensor
 
 
 @dataclass(frozen=True)
@@ -37,8 +47,8 @@ class Regression:
     amplitude: Tensor
     scales: Scales
 
-    def solve(self) -> tuple[Tensor, list[Tensor]]:
-        """The defect at the prior's mean, and all facts for the encoder."""
+    def solve(self) -> tuple[Tensor, list[Tensor], Linearised]:
+        """The defect at the prior's mean, all facts for the encoder, and the physics about the solution."""
         free, seen = len(self.physics.free), self.motion.seen
         bounds = _bounds(self.physics, self.amplitude)
         middle = self.amplitude.new_zeros(len(self.amplitude), free)
@@ -52,7 +62,8 @@ class Regression:
             best = torch.minimum(torch.maximum(best + solution[:, :free], bounds[0]), bounds[1])
             weights = solution[:, free:]
         latent = self._latent(best).clamp(-4, 4)
-        return defect, [squash(plain), best, latent, squash(weights), misfit, rich_misfit]
+        facts = [squash(plain), best, latent, squash(weights), misfit, rich_misfit]
+        return defect, facts, Linearised(best, *self._linearised(best))
 
     def _theta(self, standard: Tensor) -> Tensor:
         """Parameters (B, P) from standardised ones (B, L): theta = mean + std * s."""
@@ -85,10 +96,11 @@ class Regression:
         motion, order = self.motion, self.physics.order
         _, spread = self.scales.phase(order)
         phase = motion.phase(order) / motion.per_channel(spread * self.amplitude.repeat(1, order))
-        terms = [torch.ones_like(phase[:, :, :1]), phase]
+        phase = phase.movedim(2, -1)
+        rows = monomials(phase, factors(phase.shape[-1], 1))
         if motion.inputs is not None:
-            terms.append(motion.over_grid(self.scales.of_inputs(motion.inputs)))
-        rows = torch.cat(terms, 2).movedim(2, -1)
+            driven = motion.over_grid(self.scales.of_inputs(motion.inputs)).movedim(2, -1)
+            rows = torch.cat([rows, driven], -1)
         shape = motion.values.shape
         open_states = [i for i, name in enumerate(self.physics.states) if name not in self.physics.complete]
         if not open_states or rows.shape[-1] * len(open_states) > LARGEST_LIBRARY:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from greymatch.data.signals import Signals
 from greymatch.models.latents import Members
+from greymatch.models.march import march
 from greymatch.models.network import Network
 from greymatch.simulation.solve import Solution, solve
 from greymatch.simulation.start import Start
@@ -25,6 +26,8 @@ def roll_out(
 
     The tolerance is relative to each state's own spread, whatever its units.
     """
+    if network.recalls:
+        return march(network, start, members, times, signals, max_steps)
     physics = network.physics
     rows = torch.arange(len(times), device=times.device)
     axes, states = len(physics.grid), len(physics.states)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import gather, usable
 from greymatch.errors import GreymatchError
 from greymatch.matching.observed import interpolated
 from greymatch.models.latents import Latents
+from greymatch.models.march import march
 from greymatch.models.network import Network
+from greymatch.simulation.start import Start
 
 
 def physics_share(network: Network, data: Trajectories) -> dict[str, dict[str, float]]:
@@ -22,6 +25,8 @@ def physics_share(network: Network, data: Trajectories) -> dict[str, dict[str, f
             f"{int(data.lengths.max())}. Give whole trajectories, not histories."
         )
     data = data.select(first.nonzero()[:, 0])
+    if network.recalls:
+        return _named(network, data)
     path = interpolated(data.to("cpu"), settings, physics.order).to(data.times.device, torch.float32)
     rows = torch.arange(len(data), device=data.times.device)
     window = gather(data, rows, torch.full_like(rows, settings.window - 1), settings.window)
@@ -34,10 +39,26 @@ def physics_share(network: Network, data: Trajectories) -> dict[str, dict[str, f
         latents: Latents = network.encode(network.features(window), None, sample=False).latents
         parts = network.dynamics.parts(matched.time, torch.cat(moving, 2), latents.over(times.shape[1]), inputs)
     sound = path.trust(rows, times, physics.order) & observed.isfinite()[..., None]
-    shares = {}
-    for index, name in enumerate(physics.states):
-        chosen = sound[:, :, index]
-        known = float(parts.physics[:, :, index][chosen].double().square().mean().sqrt())
-        learned = float(parts.residual[:, :, index][chosen].double().square().mean().sqrt())
-        shares[name] = {"physics": known, "residual": learned, "share": known / max(known + learned, 1e-30)}
-    return shares
+    return {
+        name: _share(parts.physics[:, :, index][sound[:, :, index]], parts.residual[:, :, index][sound[:, :, index]])
+        for index, name in enumerate(physics.states)
+    }
+
+
+def _share(known: Tensor, learned: Tensor) -> dict[str, float]:
+    ours, its = (float(part.double().square().mean().sqrt()) for part in (known, learned))
+    return {"physics": ours, "residual": its, "share": ours / max(ours + its, 1e-30)}
+
+
+def _named(network: Network, data: Trajectories) -> dict[str, dict[str, float]]:
+    """For a method that names the next point: the velocity to it, after each trajectory's first window."""
+    length, scales = network.settings.window, network.scales
+    rows = torch.arange(len(data), device=data.times.device)
+    window = gather(data, rows, torch.full_like(rows, length - 1), length)
+    with torch.no_grad():
+        members = network.central(network.features(window))
+        start = Start.of(window, network.physics.order)
+        after = start.time[:, None] + scales.step.to(start.time)
+        values = march(network, start, members, after, data.inputs).values[:, 0]
+    moved = (values - start.phase[:, : values.shape[1]].to(values)) / scales.step
+    return {name: _share(torch.zeros(1), moved[:, index]) for index, name in enumerate(network.physics.states)}

@@ -52,16 +52,16 @@ def start_phase(history: Observed, order: int, points: int = 5) -> Tensor:
     """
     counts = history.mask.sum(1)
     _check_observed(history, counts, order)
-    times, values = _last_points(history, min(points, history.times.shape[1]))
+    times, values = last_points(history, points)
     if order == 1:
         return values[:, -1]
     return torch.cat([values[:, -1], _velocity(times, values, counts)], 1)
 
 
-def _last_points(history: Observed, points: int) -> tuple[Tensor, Tensor]:
+def last_points(history: Observed, points: int) -> tuple[Tensor, Tensor]:
     """Times and values (N, points, S, *grid) of each state's last observations, the very last one last.
 
-    Where a state has fewer, whatever stands before them is not observed.
+    Where a state has fewer, whatever stands before them is not observed; a short history gives fewer points.
     """
     # a stable sort by "observed" moves the observations to the end, in their order
     index = history.mask.to(torch.int8).argsort(dim=1, stable=True)[:, -points:]

@@ -12,6 +12,7 @@ from greymatch.systems.system import Split, System
 
 OMEGA, XI = Uniform(0.785, 3.14), Uniform(0.6, 1.5)
 TIMES = np.linspace(0.0, 19.9, 200)
+SOLVED = {"simulation.points": 12, "training.rate": 5e-3}
 
 
 def swing(t, x, p):
@@ -36,5 +37,10 @@ pendulum = System(
     splits={"train": Split(1000, TIMES, 1), "val": Split(250, TIMES, 2), "test": Split(100, TIMES, 3)},
     given=26,
     preset=Settings(window=26),
+    tuned={
+        "tfm": {"memory.points": 26, "memory.width": 180, "training.rate": 4e-3},
+        "bb-node": SOLVED | {"training.batch": 512, "matching.amplitude_floor": 1.0},
+        "physvae": SOLVED,
+    },
     paper_mse={"vgb-dm": 2.83e-3, "tfm": 3.48e-3, "physvae": 4.17e-3, "bb-node": 4.52e-3, "vbb-dm": 1.058e-2},
 )

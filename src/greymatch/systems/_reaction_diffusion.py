@@ -21,6 +21,8 @@ SHORT, LONG = np.arange(11) * 0.1, np.arange(51) * 0.1
 PRESET = Settings(window=6).updated(
     {"encoder.kind": "conv", "encoder.width": 32, "residual.kind": "conv", "residual.width": 32, "training.batch": 16}
 )
+TFM = {"memory.points": 3, "memory.width": 36, "training.batch": 4, "training.validations": 12}
+SOLVED = {"simulation.points": 5, "training.batch": 8, "training.rate": 5e-3}
 PAPER_MSE = {"vgb-dm": 7.1e-3, "tfm": 8.5e-3, "physvae": 7.4e-3, "bb-node": 7.5e-3, "vbb-dm": 8.0e-3}
 
 
@@ -57,6 +59,12 @@ def _variant(name: str, title: str, known: Function) -> System:
         splits={"train": Split(50, SHORT, 1), "val": Split(50, LONG, 2), "test": Split(250, LONG, 3)},
         given=6,
         preset=PRESET,
+        tuned={
+            "tfm": TFM,
+            # a black box must learn diffusion too, which takes neighbours
+            "bb-node": SOLVED | {"residual.kernel": 3, "residual.width": 24},
+            "physvae": SOLVED,
+        },
         paper_mse=PAPER_MSE,
         substeps=8,
     )

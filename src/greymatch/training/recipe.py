@@ -10,12 +10,17 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
+from greymatch.matching.next_point import NextPointObjective
 from greymatch.matching.objective import Objective as MatchingObjective
 from greymatch.matching.path import AnyPath
 from greymatch.methods import Kind, method_named
 from greymatch.models.features import Features
 from greymatch.models.network import Network
+from greymatch.simulation.objective import Objective as SimulationObjective
+from greymatch.simulation.physvae import PhysVaeObjective
+from greymatch.training.pairs import Pairs
 from greymatch.training.sampler import Sampler as MatchingSampler
+from greymatch.training.segments import Segments
 
 
 class Batch(Protocol):
@@ -67,7 +72,24 @@ def _matching(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
     return Recipe(MatchingSampler.of(network, data, path), MatchingObjective(network))
 
 
-RECIPES: dict[Kind, Callable[[Network, Trajectories, AnyPath], Recipe]] = {"matching": _matching}
+def _next_point(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
+    return Recipe(Pairs.of(network, data), NextPointObjective(network))
+
+
+def _simulation(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
+    return Recipe(Segments.of(network, data, regularised=False), SimulationObjective(network))
+
+
+def _regularised(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
+    return Recipe(Segments.of(network, data, regularised=True), PhysVaeObjective(network))
+
+
+RECIPES: dict[Kind, Callable[[Network, Trajectories, AnyPath], Recipe]] = {
+    "matching": _matching,
+    "next-point": _next_point,
+    "simulation": _simulation,
+    "regularised": _regularised,
+}
 
 
 def recipe(network: Network, data: Trajectories, path: AnyPath) -> Recipe:

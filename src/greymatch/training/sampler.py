@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Windows
+from greymatch.data.windows import Windows, within
 from greymatch.matching.objective import Sample
 from greymatch.matching.path import AnyPath
 from greymatch.models.features import Features
@@ -22,23 +22,17 @@ CHUNK = 4096
 class FeatureBank:
     """Features of every window, computed once: they do not depend on what is learned."""
 
-    sequence: torch.Tensor
-    summary: torch.Tensor
-    amplitude: torch.Tensor
+    features: Features
 
     @staticmethod
     def of(network: Network, windows: Windows) -> FeatureBank:
         numbers = torch.arange(len(windows), device=windows.pairs.device)
         with torch.no_grad():
             parts = [network.features(windows.gather(chunk)) for chunk in numbers.split(CHUNK)]
-        return FeatureBank(
-            torch.cat([part.sequence for part in parts]),
-            torch.cat([part.summary for part in parts]),
-            torch.cat([part.amplitude for part in parts]),
-        )
+        return FeatureBank(Features(*(torch.cat(part) for part in zip(*parts, strict=True))))
 
     def __getitem__(self, chosen: torch.Tensor) -> Features:
-        return Features(self.sequence[chosen], self.summary[chosen], self.amplitude[chosen])
+        return Features(*(part[chosen] for part in self.features))
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,7 @@ class Source:
         windows = Windows.of(data, length)
         with torch.no_grad():
             one = network.features(windows.gather(torch.zeros(1, dtype=torch.long, device=data.times.device)))
-        size = 4 * len(windows) * (one.sequence.numel() + one.summary.numel())
+        size = 4 * len(windows) * sum(part.numel() for part in one)
         return Source(windows, FeatureBank.of(network, windows) if size <= room else None)
 
     def features(self, network: Network, chosen: torch.Tensor) -> Features:
@@ -91,6 +85,8 @@ class Sampler:
         source = self.sources[int(which)]
         chosen = source.windows.draw(count, generator)
         times = source.windows.future(chosen, matching.points, matching.horizon, generator)
+        if matching.past:
+            times = torch.cat([within(source.windows.gather(chosen), matching.past, generator), times], 1)
         rows = source.windows.rows(chosen)
         signals = source.windows.data.inputs
         # an equation may read every state, so none can be matched where any of them is a guess

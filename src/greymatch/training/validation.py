@@ -16,9 +16,9 @@ from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
 from greymatch.simulation.start import Start
 
-MOST_TRAJECTORIES = 64
+MOST_TRAJECTORIES, MOST_NUMBERS = 64, 1_500_000
 MOST_FOR_COVERAGE = 64
-NUMBERS_FOR_COVERAGE = 20_000_000
+NUMBERS_FOR_COVERAGE = 8_000_000
 WORST = 1e3
 TOLERANCE, MOST_STEPS = 1e-4, 2_000  # a field that is wild in the middle of training must not hold up the run
 
@@ -61,6 +61,7 @@ class Validator:
                 f"window) and goes on; the longest has {int(data.lengths.max())} points. Give longer ones, or set a "
                 "smaller `window`."
             )
+        rows = rows[: max(4, MOST_NUMBERS // data.values[0, length:].numel())]
         data = data.select(rows.cpu())
         rows = torch.arange(len(data), device=data.times.device)
         window = gather(data, rows, torch.full_like(rows, length - 1), length)

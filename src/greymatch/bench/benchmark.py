@@ -1,0 +1,66 @@
+"""A benchmark as data: which runs it needs, and what it shows of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from greymatch.bench.plan import Run
+from greymatch.bench.summary import Result
+from greymatch.bench.view import View
+
+ALL = "all"
+METHODS = ("vgb-dm", "vbb-dm", "tfm", "physvae", "bb-node")
+SEEDS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is asked of every run of a benchmark; `data` are folders by system."""
+
+    systems: Sequence[str]
+    methods: Sequence[str]
+    seeds: Sequence[int]
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    draws: int | None = None
+    val: int | None = None
+    test: int | None = None
+    data: Mapping[str, Path] = field(default_factory=dict)
+
+    def run(self, system: str, method: str, seed: int, changes: Mapping[str, Any] | None = None, **more: Any) -> Run:
+        """One run; what a variant changes, it changes on top of what the user set."""
+        merged = {**self.changes, **(changes or {})}
+        shared = {"val": self.val, "test": self.test, "data": self.data.get(system)}
+        return Run(system, method, seed, merged, self.draws, **shared, **more)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs, and what is left out with the reason."""
+
+    runs: list[Run]
+    skipped: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One command: `plan` gives the runs that a choice asks for, `view` what their results show.
+
+    One without `methods` knows itself which it needs.
+    """
+
+    name: str
+    about: str
+    view: Callable[[Sequence[Result]], View]
+    plan: Callable[[Choice], Plan] = lambda choice: every(choice)
+    systems: Sequence[str] = (ALL,)
+    methods: Sequence[str] = METHODS
+    seeds: Sequence[int] = SEEDS
+
+
+def every(choice: Choice) -> Plan:
+    """Every combination, seed by seed so that a table cut short holds all methods."""
+    combinations = [(s, m, seed) for seed in choice.seeds for s in choice.systems for m in choice.methods]
+    return Plan([choice.run(system, method, seed) for system, method, seed in combinations])

@@ -1,0 +1,11 @@
+"""The benchmarks, by name: each one is a view of the same runs."""
+
+from __future__ import annotations
+
+from greymatch.bench.benchmark import Benchmark
+from greymatch.bench.views import ablation, consistency, convergence, elbo, parameters, samples, table
+
+BENCHMARKS: dict[str, Benchmark] = {
+    module.BENCHMARK.name: module.BENCHMARK
+    for module in (table, convergence, samples, elbo, parameters, consistency, ablation)
+}

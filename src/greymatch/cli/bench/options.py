@@ -1,0 +1,28 @@
+"""The options of every benchmark."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Systems = Annotated[str, typer.Option(metavar="A,B", help="Built-in systems, or all.")]
+Methods = Annotated[str, typer.Option(metavar="A,B", help="Methods.")]
+Seeds = Annotated[str, typer.Option(metavar="0,1,2", help="Seeds.")]
+Members = Annotated[
+    int | None,
+    typer.Option("--draws", min=1, help="Members of a forecast.", show_default="what suits the system"),
+]
+Data = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SYSTEM=FOLDER",
+        help="Files train, val or test (.nc, .parquet ...) that replace simulated splits; may be given several times.",
+    ),
+]
+Out = Annotated[str, typer.Option(metavar="FOLDER", help="Where tables, pictures and runs/ go.")]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="Runs at a time, one thread each.", show_default="number of cores")
+]
+Quick = Annotated[bool, typer.Option("--quick", help="A short version in minutes, in a folder of its own: OUT/quick.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Replace the results that are there.")]

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from greymatch.bench.plan import Run
+from greymatch.bench.splits import digests, splits_of
+from greymatch.data.write import write
+from greymatch.errors import GreymatchError
+from greymatch.systems.system import System
+
+
+def test_a_part_of_the_training_split_is_its_beginning(small_system: System) -> None:
+    part = splits_of(Run("pendulum", "vgb-dm", 0, train=5, val=99, test=3))
+    assert (len(part.train), len(part.val), len(part.test)) == (5, 12, 3)
+    assert torch.equal(part.train.values, small_system.data("train").values[:5])
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".parquet"])
+def test_files_replace_their_split_and_no_other(small_system: System, tmp_path: Path, suffix: str) -> None:
+    other = small_system.data("train", seed=77)
+    write(other, tmp_path / f"train{suffix}")
+    found = splits_of(Run("pendulum", "vgb-dm", 0, data=tmp_path))
+    assert torch.allclose(found.train.values, other.values)
+    assert torch.equal(found.val.values, small_system.data("val").values)
+
+
+def test_digests_tell_other_data_and_not_other_places(small_system: System, tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        (tmp_path / name).mkdir()
+        write(small_system.data("train", seed=seed), tmp_path / name / "train.parquet")
+    a, b, c = (digests(tmp_path / name) for name in "abc")
+    assert a == b != c
+    assert digests(None) == {}
+
+
+def test_a_folder_without_any_split_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GreymatchError, match="must be a folder with train, val or test"):
+        digests(tmp_path)
+
+
+def test_more_trajectories_than_there_are_is_refused(small_system: System) -> None:
+    with pytest.raises(GreymatchError, match="at most the 12 trajectories"):
+        splits_of(Run("pendulum", "vgb-dm", 0, train=13))
