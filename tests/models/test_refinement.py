@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
@@ -44,9 +45,11 @@ def damped() -> tuple[Network, Trajectories, torch.Tensor, torch.Tensor]:
 
 def _know(network: Network) -> None:
     """Give the residual its true form: -(0.5 + z / 2) b in the second equation."""
-    field, dynamics = network.dynamics.field, network.dynamics
+    dynamics = network.dynamics
+    head = dynamics.field.heads[0]
+    assert isinstance(head, nn.Linear)
     center, spread, top = dynamics.scales_center[1], dynamics.scales_spread[1], dynamics.scales_top[1]
-    weight = field.heads[0].weight.data.zero_().reshape(2, 3, 3)  # states, (1, a, b), (1, z, He2(z))
+    weight = head.weight.data.zero_().reshape(2, 3, 3)  # states, (1, a, b), (1, z, He2(z))
     for column, factor in ((0, 0.5), (1, 0.5)):
         weight[1, 0, column], weight[1, 2, column] = -factor * center / top, -factor * spread / top
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.simulation.simulate import simulate
+from greymatch.systems.cache import cached
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,10 @@ class System:
         count = plan.trajectories if trajectories is None else trajectories
         if count < 1:
             raise GreymatchError(f"`trajectories` must be at least 1; got {count}.")
-        rng = np.random.default_rng(plan.seed if seed is None else seed)
-        eps = torch.as_tensor(rng.standard_normal((count, len(self.truth.free))))
-        start = torch.as_tensor(self.start(rng, count))
-        theta = self.truth.push(eps)
-        phase = simulate(self.truth, start, torch.as_tensor(plan.times), theta, self.drive, self.substeps)
-        values = phase[:, :, : len(self.truth.states)]
+        seed = plan.seed if seed is None else seed
+        recipe = f"{self._recipe()} {plan.times.tolist()} {seed} {count}"
+        made = cached(f"{self.name}-{split}", recipe, lambda: self._simulated(plan.times, seed, count))
+        values, theta = made["values"], made["theta"]
         return Trajectories(
             states=self.truth.states,
             times=torch.as_tensor(plan.times).repeat(count, 1),
@@ -80,6 +80,21 @@ class System:
             grid=self.truth.grid,
             truth={name: theta[:, i].numpy() for i, name in enumerate(self.truth.params)},
         )
+
+    def _simulated(self, times: np.ndarray, seed: int, count: int) -> dict[str, torch.Tensor]:
+        """Values (N, T, S, *grid) and true parameters (N, P)."""
+        rng = np.random.default_rng(seed)
+        eps = torch.as_tensor(rng.standard_normal((count, len(self.truth.free))))
+        start = torch.as_tensor(self.start(rng, count))
+        theta = self.truth.push(eps)
+        phase = simulate(self.truth, start, torch.as_tensor(times), theta, self.drive, self.substeps)
+        return {"values": phase[:, :, : len(self.truth.states)], "theta": theta}
+
+    def _recipe(self) -> str:
+        """All that simulated data depend on beside times, seed and number: equations, priors, start, drive, solver."""
+        functions = [self.truth.function, self.start, simulate, *([self.drive] if self.drive else [])]
+        sources = [inspect.getsource(function) for function in functions]
+        return f"{self.truth.describe()} {self.substeps} {sources}"
 
     def _inputs(self, times: np.ndarray, count: int) -> Signals | None:
         """The drive u(t) (..., U), sampled where the states are."""
