@@ -30,10 +30,9 @@ class EncoderSettings(Section):
 class ResidualSettings(Section):
     """The missing part r(x | z)."""
 
-    kind: Literal["mlp", "conv", "polynomial"] = "mlp"
+    kind: Literal["mlp", "conv"] = "mlp"
     width: int = Field(default=64, ge=1, description="units (or channels) of each hidden layer")
     depth: int = Field(default=2, ge=1, description="hidden layers of the shared trunk")
-    degree: int = Field(default=3, ge=1, description="highest power of the states (polynomial only)")
     kernel: int = Field(default=1, ge=1, description="size of the convolutions (conv only); 1 is pointwise")
     padding: Literal["circular", "replicate", "zeros"] = Field(
         default="circular", description="beyond the grid (conv only)"

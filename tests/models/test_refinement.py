@@ -37,21 +37,32 @@ def damped() -> tuple[Network, Trajectories, torch.Tensor, torch.Tensor]:
     values = torch.stack([a, b], -1)
     data = Trajectories(("a", "b"), t.repeat(12, 1), values, torch.ones_like(values, dtype=torch.bool), np.arange(12))
     physics = Physics(oscillation, ["a", "b"], {"k": Normal(2.0, 0.4)}, complete=("a",))
-    settings = Settings(window=12).updated({"encoder.latents": 1, "residual.kind": "polynomial", "residual.degree": 1})
+    settings = Settings(window=12).updated({"encoder.latents": 1, "residual.depth": 1})
     scales = Scales.of(data, interpolant("quintic")(data.times, data.values, data.mask))
     network = Network.fitting(physics, settings, scales, Windows.of(data, 12).gather(torch.zeros(1, dtype=torch.long)))
     return network, data, k, d
 
 
+class Known(nn.Module):
+    """The true residual in the nets' own units: -(0.5 + z / 2) b in the second equation."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        dynamics = network.dynamics
+        self.center, self.spread, self.top = (
+            dynamics.scales_center[1],
+            dynamics.scales_spread[1],
+            dynamics.scales_top[1],
+        )
+
+    def forward(self, state: torch.Tensor, extra: torch.Tensor) -> torch.Tensor:
+        b = self.center + self.spread * state[..., 1]
+        pull = -(0.5 + 0.5 * extra[..., 0]) * b / self.top
+        return torch.stack([torch.zeros_like(pull), pull], -1)
+
+
 def _know(network: Network) -> None:
-    """Give the residual its true form: -(0.5 + z / 2) b in the second equation."""
-    dynamics = network.dynamics
-    head = dynamics.field.heads[0]
-    assert isinstance(head, nn.Linear)
-    center, spread, top = dynamics.scales_center[1], dynamics.scales_spread[1], dynamics.scales_top[1]
-    weight = head.weight.data.zero_().reshape(2, 3, 3)  # states, (1, a, b), (1, z, He2(z))
-    for column, factor in ((0, 0.5), (1, 0.5)):
-        weight[1, 0, column], weight[1, 2, column] = -factor * center / top, -factor * spread / top
+    network.dynamics.field = Known(network)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_finds_z_and_theta_of_each_window_through_the_residual(damped):

@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from greymatch.errors import GreymatchError
-from greymatch.models.residual import FIELDS, ConvField, MlpField, PolynomialField
+from greymatch.models.residual import FIELDS, ConvField, MlpField
 from greymatch.settings import ResidualSettings
 
 SETTINGS = ResidualSettings(width=8, depth=2)
 
 
-def shaken(field: MlpField | ConvField | PolynomialField) -> MlpField | ConvField | PolynomialField:
+def shaken(field: MlpField | ConvField) -> MlpField | ConvField:
     generator = torch.Generator().manual_seed(0)
     for parameter in field.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator) / 2
@@ -67,18 +67,3 @@ def test_a_convolution_without_a_grid_is_refused():
 def test_an_even_kernel_is_refused():
     with pytest.raises(GreymatchError, match=r"`residual.kernel` must be odd.*got 4. Use 5"):
         ConvField(1, 1, 1, 1, 1, SETTINGS.model_copy(update={"kernel": 4}))
-
-
-def test_a_polynomial_field_goes_on_as_a_polynomial_far_outside():
-    field = shaken(PolynomialField(1, 1, 1, 1, 0, ResidualSettings(degree=3)))
-    x = torch.linspace(-9, 9, 40, dtype=torch.float64)[:, None]
-    y = field.double()(x, torch.full_like(x, 0.3))[:, 0]
-    powers = x ** torch.arange(4)
-    near = slice(15, 25)
-    weights = torch.linalg.lstsq(powers[near], y[near]).solution
-    torch.testing.assert_close(powers @ weights, y, rtol=1e-6, atol=1e-6)
-
-
-def test_a_polynomial_field_has_terms_of_the_rest_times_terms_of_the_state():
-    field = PolynomialField(2, 3, 4, 1, 0, ResidualSettings(degree=2))
-    assert sum(p.numel() for p in field.parameters()) == 6 * 10 * 4

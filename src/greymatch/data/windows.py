@@ -12,6 +12,8 @@ from greymatch.data.checks import shown
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 
+SKIPPED = 3
+
 
 @dataclass(frozen=True)
 class Window:
@@ -86,8 +88,9 @@ class Windows:
 
 
 def within(window: Window, points: int, generator: torch.Generator) -> Tensor:
-    """Matching times (B, M) inside each window, uniform."""
-    start, end = window.times[:, :1], window.times[:, -1:]
+    """Matching times (B, M) inside each window, uniform but for its first steps: interpolants err where data begin."""
+    first = min(SKIPPED, window.times.shape[1] - 2)
+    start, end = window.times[:, first, None], window.times[:, -1:]
     part = torch.rand((len(start), points), generator=generator, device=start.device, dtype=torch.float64)
     return start + part * (end - start)
 

@@ -105,25 +105,23 @@ class Objective(nn.Module):
         return tuple(field.flatten(3)[..., chosen].unflatten(3, shape) for field in fields)
 
     def _sensitivity(self, point: Point, parts: Parts, generator: torch.Generator | None) -> Tensor:
-        """How much the residual depends on states, inputs and latents: sum_i E|dr/dx_i|, by moving one x_i at a point.
+        """How much the residual depends on states and inputs: sum_i E|dr/dx_i|, by moving one x_i at each point.
 
-        The least sensitive residual is the simplest one: it leaves to the physics whatever the physics can say, and
-        keeps no notes of the window in z beside what tells trajectories apart.
+        The least sensitive residual is the simplest one: it leaves to the physics whatever the physics can say.
         """
         if not self.settings.sensitivity:
             return parts.total.new_zeros(())
         t, phase, latents, u = point
         dynamics = self.network.dynamics
-        widths = [phase.shape[2], 0 if u is None else u.shape[-1], latents.z.shape[-1]]
-        columns = sum(widths)
+        columns = phase.shape[2] + (0 if u is None else u.shape[-1])
         shape = phase.shape[:2]
         chosen = torch.randint(columns, shape, generator=generator, device=phase.device)
         step = torch.randn(shape, generator=generator, device=phase.device)
         move = step[..., None] * torch.nn.functional.one_hot(chosen, columns)
-        shift, push, turn = move.split(widths, -1)
+        shift, push = move.split([phase.shape[2], columns - phase.shape[2]], -1)
         moved = phase + _over(shift * dynamics.scales_spread, phase)
         driven = None if u is None else u + push * dynamics.scales_input_spread
-        after = dynamics.learned(t, moved, Latents(latents.eps, latents.z + turn), driven, parts.physics)
+        after = dynamics.learned(t, moved, latents, driven, parts.physics)
         change = (after - parts.learned) / _over(step.abs().clamp_min(0.1)[..., None], after)
         return columns * change.abs().mean()
 

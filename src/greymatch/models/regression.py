@@ -19,7 +19,6 @@ from torch.func import jvp
 
 from greymatch.data.scaling import Scales
 from greymatch.models.motion import Motion
-from greymatch.models.polynomials import factors, monomials
 from greymatch.physics.physics import Physics
 
 # the library pays more than the physics, so that it explains only what the physics cannot
@@ -96,11 +95,10 @@ class Regression:
         motion, order = self.motion, self.physics.order
         _, spread = self.scales.phase(order)
         phase = motion.phase(order) / motion.per_channel(spread * self.amplitude.repeat(1, order))
-        phase = phase.movedim(2, -1)
-        rows = monomials(phase, factors(phase.shape[-1], 1))
+        terms = [torch.ones_like(phase[:, :, :1]), phase]
         if motion.inputs is not None:
-            driven = motion.over_grid(self.scales.of_inputs(motion.inputs)).movedim(2, -1)
-            rows = torch.cat([rows, driven], -1)
+            terms.append(motion.over_grid(self.scales.of_inputs(motion.inputs)))
+        rows = torch.cat(terms, 2).movedim(2, -1)
         shape = motion.values.shape
         open_states = [i for i, name in enumerate(self.physics.states) if name not in self.physics.complete]
         if not open_states or rows.shape[-1] * len(open_states) > LARGEST_LIBRARY:

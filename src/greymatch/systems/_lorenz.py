@@ -12,6 +12,7 @@ from greymatch.systems.system import Split, System
 STATES = ("u", "v", "w")
 TIMES = np.linspace(0.0, 2.0, 60)
 # to the end of the trajectory: it is chaotic
+BLACK_BOX = {"encoder.latents": 4}  # sigma, rho and beta are all its own to find
 SOLVED = {"simulation.points": 29, "training.batch": 64, "training.rate": 5e-3}
 
 
@@ -43,8 +44,10 @@ lorenz = System(
     preset=Settings(window=31),
     tuned={
         "tfm": {"memory.points": 26, "memory.width": 200},
-        "bb-node": SOLVED,
-        "physvae": SOLVED | {"simulation.kl": 0.03, "simulation.augment": 1.0},
+        "vbb-dm": BLACK_BOX,
+        "bb-node": SOLVED | BLACK_BOX,
+        "physvae": SOLVED
+        | {"simulation.kl": 0.03, "simulation.ppc": 0, "simulation.unmix": 0, "simulation.augment": 1},
     },
     paper_mse={"vgb-dm": 0.468, "tfm": 0.985, "physvae": 1.312, "bb-node": 2.215, "vbb-dm": 0.991},
 )

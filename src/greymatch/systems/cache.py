@@ -1,4 +1,4 @@
-"""Simulated data kept on disk, so that they are made once; GREYMATCH_CACHE names the folder, or if empty turns it off."""
+"""Simulated data kept on disk; GREYMATCH_CACHE names the folder, or turns it off where it is empty."""
 
 from __future__ import annotations
 
