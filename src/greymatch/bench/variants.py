@@ -36,6 +36,8 @@ VARIANTS = (
     Variant("no-size", "residual penalty", "none on its size", {"matching.size": 0.0}),
     Variant("no-penalty", "residual penalty", "none", {"matching.sensitivity": 0.0, "matching.size": 0.0}),
     Variant("sees-theta", "residual", "is shown theta", {"residual.sees_theta": True}),
+    Variant("no-probes", "window features", "z is not solved for", {"encoder.probes": 0}),
+    Variant("future-only", "window features", "no matching inside the window", {"matching.past": 0}),
     Variant("secant", "window features", "velocities by the secant", {"encoder.stencil": 2}),
     Variant("", "latents", "means only, no KL (gb-dm)", method="gb-dm"),
     Variant("", "physics", "none (vbb-dm)", method="vbb-dm"),
