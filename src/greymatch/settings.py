@@ -23,7 +23,7 @@ class EncoderSettings(Section):
     structured: bool = Field(default=True, description="q(theta | x, z): theta depends on the draw of z")
     stencil: int = Field(default=7, ge=2, description="points of the finite differences that give velocities")
     probes: int = Field(
-        default=16, ge=0, description="points of the window at which the residual is solved for z; 0: it is not"
+        default=8, ge=0, description="points of the window at which the residual is solved for z; 0: it is not"
     )
 
 
