@@ -34,9 +34,6 @@ class NextPointLoss(NamedTuple):
     matching: Tensor
     errors: Tensor
 
-    def terms(self) -> dict[str, float]:
-        return {name: float(value.detach().mean()) for name, value in self._asdict().items()}
-
 
 class NextPointObjective(nn.Module):
     """L = E |x_next(x_tau, tau, memory) - x_1|^2, x_tau ~ N((1 - tau) x_0 + tau x_1, sigma^2 tau (1 - tau)), tau ~ U.

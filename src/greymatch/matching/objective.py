@@ -45,9 +45,6 @@ class Loss(NamedTuple):
     sensitivity: Tensor
     errors: Tensor
 
-    def terms(self) -> dict[str, float]:
-        return {name: float(value.detach().mean()) for name, value in self._asdict().items()}
-
 
 class Objective(nn.Module):
     """L = -n E_q[log N(velocity; model, noise)] + KL(theta) + KL(z) + n (size E|r| + sensitivity sum_i E|dr/dx_i|).

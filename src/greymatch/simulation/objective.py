@@ -72,9 +72,6 @@ class Loss(NamedTuple):
     kl_z: Tensor
     errors: Tensor
 
-    def terms(self) -> dict[str, float]:
-        return {name: float(value.detach().mean()) for name, value in self._asdict().items()}
-
 
 class Objective(nn.Module):
     """L = -n E_q[log N(observed; solution, noise)] + KL(theta) + KL(z), the solution from the window's last point on.

@@ -26,9 +26,6 @@ class Loss(NamedTuple):
     augment: Tensor
     errors: Tensor
 
-    def terms(self) -> dict[str, float]:
-        return {name: float(value.detach().mean()) for name, value in self._asdict().items()}
-
 
 class PhysVaeObjective(nn.Module):
     """L = sum |observed - solution|^2 + kl (KL(theta) + KL(z)) + ppc R_ppc + unmix R_DA1 + augment R_DA2.

@@ -10,7 +10,7 @@ import torch
 from greymatch.data.checks import shown
 from greymatch.matching.objective import Sample
 from greymatch.models.network import Network
-from greymatch.training.recipe import Batch, Terms
+from greymatch.training.recipe import Batch, Terms, numbers
 
 
 def cause(network: Network, sample: Batch, loss: Terms, labels: np.ndarray) -> str:
@@ -28,7 +28,7 @@ def cause(network: Network, sample: Batch, loss: Terms, labels: np.ndarray) -> s
         return f"the weights {weights[0]!r} are not finite"
     if isinstance(sample, Sample) and (found := _part(network, sample, labels)):
         return found
-    wrong = [name for name, value in loss.terms().items() if not math.isfinite(value)]
+    wrong = [name for name, value in numbers(loss).items() if not math.isfinite(value)]
     return f"the terms {wrong} are not finite for a draw from the posterior"
 
 

@@ -19,7 +19,7 @@ from greymatch.training.cause import cause, sharp
 from greymatch.training.interrupt import Interrupt
 from greymatch.training.noise import RunningMean
 from greymatch.training.progress import Meter, Moment
-from greymatch.training.recipe import Objective, Sampler, Terms
+from greymatch.training.recipe import Objective, Sampler, Terms, numbers
 from greymatch.training.state import RunState, load_state, save_state
 from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Validator
@@ -181,7 +181,7 @@ class Loop:
         rate = (self.state.step - step) / max(now - then, 1e-9)
         if now - then > 5:
             self._rate = (now, self.state.step)
-        terms = {name: value for name, value in loss.terms().items() if name != "errors"}
+        terms = {name: value for name, value in numbers(loss).items() if name != "errors"}
         state = self.state
         moment = Moment(state.step, self.fraction, state.elapsed, rate, terms, state.validation, validated)
         self.meter.show(moment)

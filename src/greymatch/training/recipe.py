@@ -34,7 +34,7 @@ class Batch(Protocol):
 
 
 class Terms(Protocol):
-    """A loss: `total` is minimised, `errors` (C,) drive the noise, `terms` are shown."""
+    """A loss, a named tuple of its terms: `total` is minimised, `errors` (C,) drive the noise."""
 
     @property
     def total(self) -> Tensor: ...
@@ -42,7 +42,12 @@ class Terms(Protocol):
     @property
     def errors(self) -> Tensor: ...
 
-    def terms(self) -> dict[str, float]: ...
+    def _asdict(self) -> dict[str, Tensor]: ...
+
+
+def numbers(loss: Terms) -> dict[str, float]:
+    """Every term of a loss as a number."""
+    return {name: float(value.detach().mean()) for name, value in loss._asdict().items()}
 
 
 class Sampler(Protocol):
