@@ -108,7 +108,10 @@ class TrainingSettings(Section):
     """Budget, optimiser and machine."""
 
     steps: int | None = Field(default=None, ge=1, description="budget in optimiser steps")
-    minutes: float | None = Field(default=None, gt=0, description="budget in wall-clock minutes (default 3)")
+    minutes: float | None = Field(default=None, gt=0, description="budget in minutes (default 3)")
+    clock: Literal["wall", "processor"] = Field(
+        default="wall", description="what minutes count: time that passes, or time of processors, however busy they are"
+    )
     batch: int = Field(default=256, ge=1, description="windows a step")
     rate: float = Field(default=2e-3, gt=0, description="peak learning rate")
     warmup: float = Field(default=0.02, ge=0, lt=1, description="part of the budget over which the rate rises")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -90,6 +91,24 @@ def test_both_budgets_end_with_whichever_is_first(decay: Physics, decays: Decays
     assert model.record["steps"] == 5
     model = fit(decay, decays(12), settings=tiny, steps=10**9, minutes=0.01, quiet=True)
     assert 0 < model.record["steps"] < 10**4
+
+
+class Sleeper(Log):
+    """Waits at every report, which costs time but no work."""
+
+    def log(self, step: int, metrics: dict[str, float]) -> None:
+        super().log(step, metrics)
+        time.sleep(0.05)
+
+
+def test_processor_time_does_not_pass_while_the_run_waits(decay: Physics, decays: Decays, tiny: Settings):
+    passed = {}
+    for clock in ("wall", "processor"):
+        settings = tiny.updated({"training.clock": clock, "training.validations": 20})
+        passed[clock] = fit(decay, decays(12), settings=settings, steps=20, trackers=[Sleeper()], quiet=True).record[
+            "seconds"
+        ]
+    assert passed["processor"] < passed["wall"] - 0.5
 
 
 def test_the_last_step_is_validated_whatever_the_counts(decay: Physics, decays: Decays, tiny: Settings):

@@ -44,13 +44,14 @@ class Run:
         return "-".join(part for part in (self.system, self.method, self.label, given, str(self.seed)) if part)
 
     def settings(self) -> Settings:
-        """The settings of the fit, whole: the budget too is stated."""
+        """The settings of the fit, whole: the budget too is stated, in time of one core, so that a run is the same
+        on a busy machine."""
         from greymatch.methods import method_named
         from greymatch.training.fit import DEFAULT_MINUTES
 
         method_named(self.method)
         chosen = system_named(self.system).settings(self.method)
-        chosen = chosen.updated({**self.changes, "training.seed": self.seed})
+        chosen = chosen.updated({"training.clock": "processor", **self.changes, "training.seed": self.seed})
         if chosen.training.minutes is None and chosen.training.steps is None:
             chosen = chosen.updated({"training.minutes": DEFAULT_MINUTES})
         return chosen
