@@ -9,7 +9,7 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
 from greymatch.models.cleansing import CleansingEncoder
 from greymatch.models.features import Features
-from greymatch.models.network import Network
+from greymatch.models.network import Network, Sight
 
 Build = Callable[..., Network]
 Waves = Callable[..., Trajectories]
@@ -70,8 +70,8 @@ def test_points_that_the_window_lacks_are_not_corrected(build: Build, waves: Wav
 def test_the_posterior_is_drawn_and_widened_as_by_any_encoder(build: Build, waves: Waves):
     network = build(method="physvae", trained=True)
     features = seen(network, waves)
-    mean = network.central(features).latents
-    drawn = network.draw(features, 2000, torch.Generator().manual_seed(0)).latents.z.reshape(2000, 4, 2)
+    mean = network.central(Sight(features, None)).latents
+    drawn = network.draw(Sight(features, None), 2000, torch.Generator().manual_seed(0)).latents.z.reshape(2000, 4, 2)
     std = network.encode(features, None, sample=False).z.log_std.exp()
     assert bool(((drawn.mean(0) - mean.z).abs() < 5 * std / 2000**0.5).all())
     torch.testing.assert_close(drawn.std(0), std, rtol=0.1, atol=0)

@@ -128,6 +128,7 @@ def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, torch.Tens
         (lambda h, t: h["shapes"].pop("grid"), "does not hold the model its header describes"),
         (lambda h, t: h["shapes"].update(more=1), "does not hold the model its header describes"),
         (lambda h, t: t.pop("weights.encoder.z_head.bias"), "(?s)does not hold .*Missing.*z_head.bias"),
+        (lambda h, t: t.pop("weights.kicked"), "(?s)does not hold .*Missing.*kicked"),
         (lambda h, t: t.update({"weights.extra": torch.ones(1)}), "(?s)does not hold .*Unexpected.*extra"),
         (lambda h, t: t.pop("scales.spread"), "does not hold .*spread"),
         (lambda h, t: t.update({"scales.spread": torch.ones(2)}), r"scale 'spread' has shape \(2,\)"),
@@ -138,6 +139,16 @@ def test_files_that_do_not_hold_together_are_refused(
 ):
     with pytest.raises(GreymatchError, match=message):
         load(rewritten(saved, change), SPRING)
+
+
+def test_members_of_a_model_of_format_2_are_kicked_by_its_noise_and_windows_are_not_asked(saved: Path):
+    def older(header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+        header.update(format=2)
+        header["settings"]["encoder"].pop("refine")
+        del tensors["weights.kicked"], tensors["weights.refined"]
+
+    network = load(rewritten(saved, older), SPRING).network
+    assert (float(network.kicked), float(network.refined)) == (1.0, 0.0)
 
 
 def test_a_flipped_bit_is_noticed(saved: Path):

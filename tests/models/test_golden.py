@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from greymatch.models.file import load
 from greymatch.systems import pendulum
@@ -13,9 +14,10 @@ from greymatch.systems import pendulum
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def test_a_model_of_format_1_still_says_what_it_said():
-    model = load(GOLDEN / "pendulum-format-1.safetensors")
-    said = json.loads((GOLDEN / "pendulum-format-1.json").read_text())
+@pytest.mark.parametrize("written", [1, 2])
+def test_a_model_of_an_older_format_still_says_what_it_said(written: int):
+    model = load(GOLDEN / f"pendulum-format-{written}.safetensors")
+    said = json.loads((GOLDEN / f"pendulum-format-{written}.json").read_text())
     history = pendulum.data("test", trajectories=3).first(10)
     angle = model.forecast(history, [1.0, 1.5, 2.0], draws=1).draws[0, :, :, 0]
     np.testing.assert_allclose(angle, said["angle"], rtol=1e-3, atol=1e-4)

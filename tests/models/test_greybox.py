@@ -298,3 +298,31 @@ def test_other_wrong_arguments_are_named(greybox: Make, wrong: dict[str, float])
     data = circling()
     with pytest.raises(GreymatchError, match=next(iter(wrong))):
         greybox(SPRING, data).forecast(data, LATER, **wrong)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_refined_model_infers_what_each_history_shows_whatever_its_encoder_says(known):
+    network, data, k, _ = known
+    model = GreyBox(network.physics, network.eval(), {})
+    wrong = {}
+    for refined in (0.0, 1.0):
+        network.refined.fill_(refined)
+        wrong[refined] = float((model.infer(data, draws=1).draws[0, :, 0] - k).abs().max())
+    assert wrong[1.0] < 5e-3 < 0.1 < wrong[0.0]
+
+
+def test_a_refined_model_forecasts_histories_of_mixed_lengths(greybox: Make):
+    data = circling(4)
+    model = greybox(SPRING, data, trained=True, shortest=4)
+    model.network.refined.fill_(1.0)
+    times, values, mask = data.times.clone(), data.values.clone(), data.mask.clone()
+    for row, length in ((1, 4), (2, 5)):
+        times[row, length:], values[row, length:], mask[row, length:] = torch.inf, 0.0, False
+    ragged = replace(data, times=times, values=values, mask=mask)
+    forecast, posterior = model.forecast(ragged, LATER, draws=6), model.infer(ragged, draws=6)
+    assert forecast.draws.shape == (6, 4, 3, 1)
+    assert bool(forecast.draws.isfinite().all())
+    assert posterior.draws.shape == (6, 4, 1)
+    assert bool(posterior.draws.isfinite().all())
+    assert len(posterior.draws.unique()) == 24
+    alone = model.infer(ragged.select([1]), draws=1).draws
+    torch.testing.assert_close(model.infer(ragged, draws=1).draws[:, 1:2], alone, rtol=1e-3, atol=1e-4)

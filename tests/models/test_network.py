@@ -19,6 +19,14 @@ def windows_of(network: Network, waves: Callable[..., Trajectories]) -> Windows:
     return Windows.of(waves(network.physics.order, network.shapes.grid), network.settings.window)
 
 
+def cut(history: Trajectories, lengths: dict[int, int]) -> Trajectories:
+    """The history with some of its rows ending early."""
+    times, values, mask = history.times.clone(), history.values.clone(), history.mask.clone()
+    for row, length in lengths.items():
+        times[row, length:], values[row, length:], mask[row, length:] = torch.inf, 0.0, False
+    return replace(history, times=times, values=values, mask=mask)
+
+
 def test_shapes_fit_the_features(build: Build, waves: Callable[..., Trajectories]):
     network = build(2, (4, 3), encoder__kind="conv", residual__kind="conv")
     features = network.features(windows_of(network, waves).gather(torch.arange(3)))
@@ -52,12 +60,12 @@ def test_nets_without_outputs_are_made_without_a_warning(build: Build, changes: 
 
 def test_a_single_draw_is_the_mean_and_many_are_draw_after_draw(build: Build, waves: Callable[..., Trajectories]):
     network = build(trained=True)
-    features = network.features(windows_of(network, waves).gather(torch.arange(5)))
-    mean = network.draw(features, 1, None)
+    sight = network.look(windows_of(network, waves).gather(torch.arange(5)))
+    mean = network.draw(sight, 1, None)
     assert not mean.kick.any()
-    assert torch.equal(mean.latents.z, network.encode(features, None, sample=False).latents.z)
-    many = network.draw(features, 3000, torch.Generator().manual_seed(0)).latents.z.reshape(3000, 5, -1)
-    std = network.encode(features, None, sample=False).z.log_std.exp()
+    assert torch.equal(mean.latents.z, network.encode(sight.features, None, sample=False).latents.z)
+    many = network.draw(sight, 3000, torch.Generator().manual_seed(0)).latents.z.reshape(3000, 5, -1)
+    std = network.encode(sight.features, None, sample=False).z.log_std.exp()
     assert bool(((many.mean(0) - mean.latents.z).abs() < 5 * std / 3000**0.5).all())
     torch.testing.assert_close(many.std(0), std, rtol=0.1, atol=0)
 
@@ -66,7 +74,7 @@ def test_many_draws_are_made_in_parts_that_fit_in_memory(
     build: Build, waves: Callable[..., Trajectories], monkeypatch: pytest.MonkeyPatch
 ):
     network = build(trained=True)
-    features = network.features(windows_of(network, waves).gather(torch.arange(5)))
+    sight = network.look(windows_of(network, waves).gather(torch.arange(5)))
     sizes = []
     forward = network.encoder.forward
 
@@ -75,8 +83,8 @@ def test_many_draws_are_made_in_parts_that_fit_in_memory(
         return forward(features, *arguments, **more)
 
     monkeypatch.setattr(network.encoder, "forward", counted)
-    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", 4 * features.sequence.numel())
-    drawn = network.draw(features, 10, torch.Generator().manual_seed(0)).latents
+    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", 4 * sight.features.sequence.numel())
+    drawn = network.draw(sight, 10, torch.Generator().manual_seed(0)).latents
     assert sizes == [20, 20, 10]
     assert drawn.eps.shape == (50, 2)
     assert len(drawn.eps.unique(dim=0)) == 50
@@ -84,24 +92,26 @@ def test_many_draws_are_made_in_parts_that_fit_in_memory(
 
 def test_widening_widens_the_draws_and_not_their_centre(build: Build, waves: Callable[..., Trajectories]):
     network = build(trained=True, encoder__latents=0)
-    features = network.features(windows_of(network, waves).gather(torch.tensor([2])))
-    narrow = network.draw(features, 4000, torch.Generator().manual_seed(0)).latents.eps
+    sight = network.look(windows_of(network, waves).gather(torch.tensor([2])))
+    narrow = network.draw(sight, 4000, torch.Generator().manual_seed(0)).latents.eps
     network.widening.fill_(3.0)
-    wide = network.draw(features, 4000, torch.Generator().manual_seed(0)).latents.eps
-    mean = network.draw(features, 1, None).latents.eps
+    wide = network.draw(sight, 4000, torch.Generator().manual_seed(0)).latents.eps
+    mean = network.draw(sight, 1, None).latents.eps
     torch.testing.assert_close(wide - mean, 3 * (narrow - mean), rtol=1e-3, atol=1e-4)
 
 
 def test_members_carry_the_error_that_matching_left(build: Build, waves: Callable[..., Trajectories]):
     network = build(2, trained=True)
-    features = network.features(windows_of(network, waves).gather(torch.tensor([2, 5])))
+    sight = network.look(windows_of(network, waves).gather(torch.tensor([2, 5])))
     network.noise.copy_(torch.tensor([0.1, 0.0]))
     network.widening.fill_(2.0)
-    kick = network.draw(features, 5000, torch.Generator().manual_seed(0)).kick.reshape(5000, 2, 2)
-    wanted = 2 * 0.1 * network.scales.acceleration[0] * features.amplitude[:, 0]
+    kick = network.draw(sight, 5000, torch.Generator().manual_seed(0)).kick.reshape(5000, 2, 2)
+    wanted = 2 * 0.1 * network.scales.acceleration[0] * sight.features.amplitude[:, 0]
     torch.testing.assert_close(kick[:, :, 0].std(0), wanted, rtol=0.05, atol=0)
     assert bool((kick[:, :, 0].mean(0).abs() < 5 * wanted / 5000**0.5).all())
     assert not kick[:, :, 1].any()
+    network.kicked.fill_(0.0)
+    assert not network.draw(sight, 3, None).kick.any()
 
 
 def test_short_windows_are_read_like_long_ones(build: Build, waves: Callable[..., Trajectories]):
@@ -109,12 +119,95 @@ def test_short_windows_are_read_like_long_ones(build: Build, waves: Callable[...
         network = build(trained=True, encoder__kind=kind, shortest=3)
         assert network.settings.lengths[0] == 6
         assert network.settings.lengths[-1] == 3
-        history = waves(1, ())
-        times, values, mask = history.times.clone(), history.values.clone(), history.mask.clone()
-        times[1, 4:], values[1, 4:], mask[1, 4:] = torch.inf, 0.0, False
-        ragged = replace(history, times=times, values=values, mask=mask)
-        seen = network.observe(ragged)
-        alone = network.observe(ragged.select([1]))
+        ragged = cut(waves(1, ()), {1: 4})
+        seen = network.observe(ragged).features
+        alone = network.observe(ragged.select([1])).features
         for mine, its in zip(seen, alone, strict=True):
             torch.testing.assert_close(mine[1:2], its, rtol=1e-4, atol=1e-5)
         assert seen.sequence.shape[:2] == (5, 6)
+
+
+def test_windows_are_asked_themselves_only_when_refined(build: Build, waves: Callable[..., Trajectories]):
+    network = build(trained=True)
+    window = windows_of(network, waves).gather(torch.arange(4))
+    assert network.look(window).own is None
+    network.refined.fill_(1.0)
+    own = network.look(window).own
+    assert own is not None
+    assert torch.equal(network.central(network.look(window)).latents.z, own.latents().z)
+    network.noise.fill_(0.3)
+    vague = network.look(window).own
+    assert vague is not None
+    assert bool((torch.linalg.det(vague.root).abs() > torch.linalg.det(own.root).abs()).all())
+
+
+@pytest.mark.parametrize(
+    ("changes", "can"),
+    [
+        ({}, True),
+        ({"method": "gb-dm"}, True),
+        ({"method": "vbb-dm"}, True),
+        ({"method": "vbb-dm", "encoder__latents": 0}, False),
+        ({"method": "tfm"}, False),
+        ({"method": "bb-node"}, False),
+        ({"method": "physvae"}, False),
+        ({"encoder__refine": False}, False),
+        ({"shortest": 4}, True),
+        ({"shortest": 3}, False),
+    ],
+)
+def test_what_can_be_refined(build: Build, waves: Callable[..., Trajectories], changes: dict[str, object], can: bool):
+    network = build(trained=True, **changes)
+    assert network.refinable == can
+    network.refined.fill_(1.0)
+    assert (network.look(windows_of(network, waves).gather(torch.arange(2))).own is not None) == can
+
+
+def test_many_windows_are_asked_in_parts_that_fit_in_memory(
+    build: Build, waves: Callable[..., Trajectories], monkeypatch: pytest.MonkeyPatch
+):
+    network = build(1, (4, 3), encoder__kind="conv", trained=True)
+    network.refined.fill_(1.0)
+    window = windows_of(network, waves).gather(torch.arange(7))
+    whole = network.look(window).own
+    monkeypatch.setattr(module, "SLOPES_AT_ONCE", 2 * window.values[0].numel() * 4)
+    parts = network.look(window).own
+    assert whole is not None
+    assert parts is not None
+    torch.testing.assert_close(parts.mean, whole.mean, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(parts.root, whole.root, rtol=1e-2, atol=1e-3)
+
+
+def test_histories_of_mixed_lengths_are_each_asked_as_if_alone(build: Build, waves: Callable[..., Trajectories]):
+    network = build(trained=True, shortest=4)
+    network.refined.fill_(1.0)
+    ragged = cut(waves(1, ()), {1: 4, 3: 5})
+    sight = network.observe(ragged)
+    assert sight.own is not None
+    for row in range(5):
+        alone = network.observe(ragged.select([row])).own
+        assert alone is not None
+        torch.testing.assert_close(sight.own.mean[row : row + 1], alone.mean, rtol=1e-3, atol=1e-3)
+
+
+def test_draws_of_a_refined_network_are_those_of_each_window(build: Build, waves: Callable[..., Trajectories]):
+    network = build(trained=True)
+    network.refined.fill_(1.0)
+    network.widening.fill_(2.0)
+    network.doubt.copy_(torch.tensor([1.0, 3.0]))
+    sight = network.look(windows_of(network, waves).gather(torch.arange(3)))
+    assert sight.own is not None
+    std = (sight.own.root @ sight.own.root.mT).diagonal(dim1=1, dim2=2).sqrt()
+    eps = network.draw(sight, 4000, torch.Generator().manual_seed(0)).latents.eps.reshape(4000, 3, 2)
+    torch.testing.assert_close(eps.std(0), 2 * std[:, :2], rtol=0.05, atol=0)
+    eps = network.draw_parameters(sight, 4000, torch.Generator().manual_seed(0))
+    torch.testing.assert_close(eps.std(0), network.doubt * std[:, :2], rtol=0.05, atol=0)
+
+
+def test_a_deterministic_method_has_only_the_means_of_each_window(build: Build, waves: Callable[..., Trajectories]):
+    network = build(trained=True, method="gb-dm")
+    network.refined.fill_(1.0)
+    sight = network.look(windows_of(network, waves).gather(torch.arange(3)))
+    assert sight.own is not None
+    drawn = network.draw(sight, 4, None).latents
+    assert torch.equal(drawn.eps, sight.own.latents().eps.repeat(4, 1))

@@ -36,7 +36,7 @@ def test_a_state_seen_once_is_held(build: Build):
 @pytest.mark.parametrize("kind", ["mlp", "conv"])
 def test_fields_are_named_pixel_by_pixel(build: Build, waves: Callable, kind: str):
     network = build(1, (4, 3), method="tfm", trained=True, residual__kind=kind)
-    memory = Memory.unpacked(network.observe(waves(1, (4, 3))))
+    memory = Memory.unpacked(network.observe(waves(1, (4, 3))).features)
     named = network.next_point(memory.last, torch.zeros(5), torch.ones(5), memory, torch.zeros(5, 2, 0))
     assert named.shape == (5, 2, 4, 3)
     far = Memory(memory.values.clone(), memory.ages, memory.inputs)

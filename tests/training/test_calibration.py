@@ -27,14 +27,15 @@ class Ideal:
         assert (level, draws) == (LEVEL, DRAWS)
         reach = float(network.widening) / self.right * 1.6449  # the 95 % quantile of the normal
         covered = float(torch.erf(torch.tensor(reach / 2**0.5)))
-        return EnsembleError(covered, 1.0 + self.harm * float(network.noise.sum()))
+        return EnsembleError(covered, 1.0 + self.harm * float(network.kicked))
 
 
 class Widened:
-    """Stands for a network: all that calibration sees of it is its widening and its noise."""
+    """Stands for a network: all that calibration sees of it is its widening, and whether members are kicked."""
 
     def __init__(self) -> None:
         self.widening = torch.ones(())
+        self.kicked = torch.ones(())
         self.noise = torch.full((2,), 0.5)
 
 
@@ -43,9 +44,11 @@ def calibrated(right: float, harm: float = -0.1) -> tuple[Widened, float]:
     return network, calibrate_forecasts(network, Ideal(right, harm)).coverage  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize(("harm", "kept"), [(-0.1, 0.5), (0.1, 0.0)])
-def test_the_constant_error_of_members_is_kept_only_where_it_helps(harm: float, kept: float):
-    assert calibrated(2.0, harm)[0].noise.tolist() == [kept, kept]
+@pytest.mark.parametrize(("harm", "kicked"), [(-0.1, 1.0), (0.1, 0.0)])
+def test_members_are_kicked_only_where_it_helps_and_the_noise_is_left_alone(harm: float, kicked: float):
+    network, _ = calibrated(2.0, harm)
+    assert float(network.kicked) == kicked
+    assert network.noise.tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("right", [0.5, 1.0, 3.0, 10.0])
@@ -75,7 +78,7 @@ class Guessing:
         self.shapes = SimpleNamespace(free=len(wrong))
         self.settings = SimpleNamespace(window=window)
 
-    def features(self, window: Window) -> Window:
+    def look(self, window: Window) -> Window:
         assert window.times.shape[1] == self.settings.window
         return window
 

@@ -100,8 +100,8 @@ def test_the_order_of_the_trajectories_does_not_matter(decay: Physics, decays: D
     torch.testing.assert_close(one.network.scales.spread, other.network.scales.spread)
     assert torch.equal(one.after[order], other.after)
     history = data.first(8)
-    features = one.network.observe(history).sequence
-    torch.testing.assert_close(features[order], one.network.observe(history.select(order)).sequence)
+    features = one.network.observe(history).features.sequence
+    torch.testing.assert_close(features[order], one.network.observe(history.select(order)).features.sequence)
 
 
 def test_gaps_do_not_enter_the_memory(decay: Physics, decays: Decays, tiny: Settings):

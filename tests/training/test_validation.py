@@ -16,7 +16,7 @@ from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
 from greymatch.settings import Settings
 from greymatch.training import validation
-from greymatch.training.validation import WORST, Validator
+from greymatch.training.validation import WORST, ForecastError, Validator
 
 Decays = Callable[..., Trajectories]
 
@@ -34,7 +34,7 @@ def still(rate: float = 0.0) -> Physics:
 
 def test_the_error_is_that_of_forecasts_from_the_first_window(decays: Decays, tiny: Settings):
     data = decays(20)
-    network = untrained(still(), data, tiny)
+    network = untrained(still(), data, tiny.updated({"encoder.refine": False}))
     found = Validator.of(data, tiny.window).error(network)
     wrong = data.values[:, tiny.window :] - data.values[:, tiny.window - 1 : tiny.window]
     assert found.mse == pytest.approx(float(wrong.square().mean()), rel=1e-4)
@@ -44,7 +44,7 @@ def test_the_error_is_that_of_forecasts_from_the_first_window(decays: Decays, ti
 
 def test_only_what_was_observed_is_judged(decays: Decays, tiny: Settings):
     data = decays(20)
-    network = untrained(still(), data, tiny)
+    network = untrained(still(), data, tiny.updated({"encoder.refine": False}))
     times, values, mask = data.times.clone(), data.values.clone(), data.mask.clone()
     mask[:, 20:25] = False
     values[:, 20:25] = 1e6
@@ -98,3 +98,53 @@ def test_coverage_of_a_known_spread_is_its_closed_form(decays: Decays, tiny: Set
     assert away.ensemble(network, 0.9, 24).coverage == 0.0
     network.widening.fill_(50.0)
     assert away.ensemble(network, 0.9, 24).coverage == 1.0
+
+
+def told(monkeypatch: pytest.MonkeyPatch, errors: dict[bool, float]) -> list[bool]:
+    """Let forecasts err by so much, by whether windows are asked themselves; what was tried is kept in a list."""
+    tried = []
+
+    def error(self: Validator, network: Network, refined: bool) -> ForecastError:
+        tried.append(refined)
+        return ForecastError(mse=0.0, scaled=errors[refined], typical=errors[refined], failed=0)
+
+    monkeypatch.setattr(Validator, "_error", error)
+    return tried
+
+
+@pytest.mark.parametrize(("encoder", "own", "refined"), [(2.0, 1.0, 1.0), (1.0, 1.5, 1.0), (1.0, 2.5, 0.0)])
+def test_windows_are_asked_themselves_unless_the_encoder_is_clearly_better(
+    decays: Decays, tiny: Settings, monkeypatch: pytest.MonkeyPatch, encoder: float, own: float, refined: float
+):
+    data = decays(6)
+    network = untrained(still(), data, tiny)
+    network.refined.fill_(1 - refined)
+    told(monkeypatch, {False: encoder, True: own})
+    assert Validator.of(data, tiny.window).error(network).scaled == (own if refined else encoder)
+    assert float(network.refined) == refined
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"method": "tfm"}, {"method": "bb-node"}, {"method": "physvae"}, {"encoder.refine": False}],
+)
+def test_what_cannot_be_refined_never_is(
+    decays: Decays, tiny: Settings, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]
+):
+    data = decays(6)
+    network = untrained(still(), data, tiny.updated(changes))
+    tried = told(monkeypatch, {False: 2.0, True: 1.0})
+    assert Validator.of(data, tiny.window).error(network).scaled == 2.0
+    assert tried == [False]
+    assert float(network.refined) == 0.0
+
+
+def test_a_slope_that_each_window_shows_is_found_by_asking_it(decays: Decays, tiny: Settings):
+    # lines of many slopes, of which the untrained encoder knows nothing and x' = c everything
+    data = decays(6)
+    slopes = torch.linspace(-2, 2, 6, dtype=torch.float64)[:, None]
+    lines = replace(data, values=(slopes * data.times)[..., None])
+    network = untrained(still(), lines, tiny)
+    found = Validator.of(lines, tiny.window).error(network)
+    assert float(network.refined) == 1.0
+    assert found.scaled < 1e-4

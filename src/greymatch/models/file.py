@@ -17,7 +17,7 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
-FORMAT = 2
+FORMAT = 3
 KIND = "greybox"
 
 
@@ -57,7 +57,7 @@ def load(path: str | Path, physics: Physics | None = None) -> GreyBox:
         _check_fit(known, settings, scales, shapes)
         with torch.random.fork_rng(devices=[]):  # nets start at random, which is no business of the caller's
             network = Network(known, settings, scales, shapes)
-        network.load_state_dict(_section(tensors, "weights."))
+        network.load_state_dict(_added(header["format"]) | _section(tensors, "weights."))
     except (TypeError, KeyError, RuntimeError) as error:
         raise GreymatchError(f"{str(path)!r} does not hold the model its header describes: {error}") from None
     return GreyBox(known, network.eval(), header.get("record", {}))
@@ -81,6 +81,11 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
     if written < 2:  # the residual was not solved for z
         settings = {**settings, "encoder": {**settings["encoder"], "probes": 0}}
     return settings
+
+
+def _added(written: int) -> dict[str, torch.Tensor]:
+    """What a file of an older format does not hold, as it was then: a noise of zero meant that no member is kicked."""
+    return {"kicked": torch.ones(()), "refined": torch.zeros(())} if written < 3 else {}
 
 
 def _check_fit(physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:

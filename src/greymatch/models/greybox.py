@@ -120,8 +120,7 @@ class GreyBox:
         _check_count("draws", draws)
         history = self._checked(history)
         with torch.no_grad():
-            features = self.network.observe(history)
-            eps = self.network.draw_parameters(features, draws, self._generator(seed))
+            eps = self.network.draw_parameters(self.network.observe(history), draws, self._generator(seed))
         theta = self.physics.push(eps).cpu()
         return Posterior(names=tuple(self.physics.params), draws=theta, labels=history.labels)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,9 @@ from greymatch.models import refinement
 from greymatch.models.cleansing import CleansingEncoder
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.encoder import Encoder, Shapes
+from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.features import Features, window_features
+from greymatch.models.laplace import Laplace, laplace
 from greymatch.models.latents import Encoded, Latents, Members
 from greymatch.models.memory import Memory
 from greymatch.models.next_point import NextPoint
@@ -24,6 +26,15 @@ from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
 NUMBERS_AT_ONCE = 2**26  # of the features, when many draws are encoded
+SLOPES_AT_ONCE = 2**24  # of derivatives by latents, when windows are asked themselves
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What the network makes of windows: features for the encoder and, if asked of each window, its own posterior."""
+
+    features: Features
+    own: Laplace | None
 
 
 class Network(nn.Module):
@@ -32,12 +43,16 @@ class Network(nn.Module):
     `noise` (S,) is the relative error of the highest derivative that matching left unexplained; `widening` the
     factor by which validation forecasts ask it and the posterior's standard deviations to grow. `doubt` (L,) is
     that of the parameters by themselves, which a forecast does not see where the residual makes up for them.
+    `kicked` is 1 if members of a forecast carry that noise, `refined` if each window is asked itself (see `laplace`)
+    and not the encoder alone; else 0. Validation data decide both.
     A method that names the next point has neither encoder nor field, but `next_point`, and recalls the history itself.
     """
 
     widening: Tensor
     doubt: Tensor
     noise: Tensor
+    kicked: Tensor
+    refined: Tensor
     encoder: Encoder | CleansingEncoder
     dynamics: Dynamics
     next_point: NextPoint
@@ -52,6 +67,8 @@ class Network(nn.Module):
         self.register_buffer("widening", torch.ones(()))
         self.register_buffer("doubt", torch.ones(shapes.free))
         self.register_buffer("noise", torch.zeros(len(physics.states)))
+        self.register_buffer("kicked", torch.ones(()))
+        self.register_buffer("refined", torch.zeros(()))
         if self.recalls:
             self.next_point = NextPoint(self.physics, scales, settings.memory, settings.residual)
             return
@@ -87,12 +104,38 @@ class Network(nn.Module):
         seen = _features(self.physics, self.settings, self.scales, window)
         return seen if self.recalls else seen.padded(self.settings.window)
 
-    def observe(self, history: Trajectories) -> Features:
-        """Features of the end of each history, of the longest window that it fills."""
+    def look(self, window: Window) -> Sight:
+        """What can be known of windows of any one length up to the settings' window."""
+        features = self.features(window)
+        return Sight(features, self._asked(window, features) if self.refinable and bool(self.refined) else None)
+
+    def observe(self, history: Trajectories) -> Sight:
+        """The same of the end of each history, of the longest window that it fills."""
         fitting = longest_windows(history, self.settings.lengths)
-        parts = [self.features(last_window(history.select(rows), length)) for length, rows in fitting]
+        parts = [self.look(last_window(history.select(rows), length)) for length, rows in fitting]
         back = torch.cat([rows for _, rows in fitting]).argsort()
-        return Features(*(torch.cat(part)[back] for part in zip(*parts, strict=True)))
+        features = Features(*(torch.cat(part)[back] for part in zip(*(one.features for one in parts), strict=True)))
+        own = [one.own for one in parts if one.own]
+        return Sight(features, Laplace.joined(own).select(back) if own else None)
+
+    @property
+    def refinable(self) -> bool:
+        """Whether a window can be asked itself: it must show derivatives, and there must be something to ask."""
+        unknown = self.shapes.free + self.settings.encoder.latents
+        matched = method_named(self.settings.method).objective == "matching"
+        return self.settings.encoder.refine and matched and unknown > 0 and self.settings.lengths[-1] >= FEWEST_POINTS
+
+    def _asked(self, window: Window, features: Features) -> Laplace:
+        """The posterior of each window by itself, some windows at a time."""
+        told = Laplace.of(self.encoder(self.informed(features), None, sample=False))
+        unit = self.dynamics.scales_top * features.amplitude
+        stencil, order = self.settings.encoder.stencil, self.physics.order
+        at_once = max(1, SLOPES_AT_ONCE // (window.values[0].numel() * told.mean.shape[1]))
+        parts = []
+        for rows in torch.arange(len(unit), device=unit.device).split(at_once):
+            evidence = Evidence.of(window.select(rows), stencil, order)
+            parts.append(laplace(self.dynamics, evidence, told.select(rows), unit[rows], self.noise))
+        return Laplace.joined(parts)
 
     @property
     def refines(self) -> bool:
@@ -112,41 +155,46 @@ class Network(nn.Module):
         """The posterior as training sees it."""
         return self.encoder(self.informed(features), generator, sample)
 
-    def central(self, features: Features) -> Members:
+    def central(self, sight: Sight) -> Members:
         """One member for each window: the posterior's means, and no error of the field."""
+        features = sight.features
+        still = torch.zeros_like(features.amplitude)
         if self.recalls:
-            nothing = Latents(features.summary, features.summary)
-            return Members(nothing, torch.zeros_like(features.amplitude), Memory.unpacked(features))
-        latents = self.encoder(self.informed(features), None, sample=False).latents
-        return Members(latents, torch.zeros_like(features.amplitude))
+            return Members(Latents(features.summary, features.summary), still, Memory.unpacked(features))
+        if sight.own:
+            return Members(sight.own.latents(), still)
+        return Members(self.encoder(self.informed(features), None, sample=False).latents, still)
 
-    def draw(self, features: Features, draws: int, generator: torch.Generator | None) -> Members:
+    def draw(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Members:
         """Members (draws * B), draw after draw, from the calibrated posterior; a single draw is the central one."""
         if draws == 1:
-            return self.central(features)
-        latents = self._latents(features, draws, generator, self.widening)
+            return self.central(sight)
+        features = sight.features
+        latents = self._latents(sight, draws, generator, self.widening)
         unit = self.next_point.scales_top if self.recalls else self.dynamics.scales_top
-        size = self.widening * self.noise * unit * features.amplitude
+        size = self.widening * self.kicked * self.noise * unit * features.amplitude
         noise = torch.randn((draws, *size.shape), generator=generator, device=size.device)
         return Members(latents, (noise * size).flatten(0, 1), Memory.unpacked(features) if self.recalls else None)
 
-    def draw_parameters(self, features: Features, draws: int, generator: torch.Generator | None) -> Tensor:
+    def draw_parameters(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Tensor:
         """Latent coordinates (draws, B, L) of the parameters from their own posterior; a single draw is its mean."""
         if draws == 1:
-            return self.central(features).latents.eps[None]
-        eps = self._latents(features, draws, generator, widening=1.0).eps
-        eps = eps.reshape(draws, len(features.summary), self.shapes.free)
+            return self.central(sight).latents.eps[None]
+        eps = self._latents(sight, draws, generator, widening=1.0).eps
+        eps = eps.reshape(draws, len(sight.features.summary), self.shapes.free)
         middle = eps.mean(0, keepdim=True)
         return middle + self.doubt * (eps - middle)
 
     def _latents(
-        self, features: Features, draws: int, generator: torch.Generator | None, widening: Tensor | float
+        self, sight: Sight, draws: int, generator: torch.Generator | None, widening: Tensor | float
     ) -> Latents:
         """Draws from the widened posterior, in chunks; a deterministic method has only its means."""
         if not method_named(self.settings.method).variational:
-            return self.central(features).latents.repeated(draws)
+            return self.central(sight).latents.repeated(draws)
+        if sight.own:
+            return sight.own.sample(draws, generator, widening)
         parts = []
-        features = self.informed(features)
+        features = self.informed(sight.features)
         at_once = max(1, NUMBERS_AT_ONCE // features.sequence.numel())
         for first in range(0, draws, at_once):
             copies = min(at_once, draws - first)

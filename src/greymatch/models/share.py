@@ -36,7 +36,7 @@ def physics_share(network: Network, data: Trajectories) -> dict[str, dict[str, f
     moving = [matched.position] + [matched.velocity] * (physics.order - 1)
     inputs = data.inputs.at(rows, times).float() if data.inputs else None
     with torch.no_grad():
-        latents: Latents = network.encode(network.features(window), None, sample=False).latents
+        latents: Latents = network.central(network.look(window)).latents
         parts = network.dynamics.parts(matched.time, torch.cat(moving, 2), latents.over(times.shape[1]), inputs)
     sound = path.trust(rows, times, physics.order) & observed.isfinite()[..., None]
     return {
@@ -56,7 +56,7 @@ def _named(network: Network, data: Trajectories) -> dict[str, dict[str, float]]:
     rows = torch.arange(len(data), device=data.times.device)
     window = gather(data, rows, torch.full_like(rows, length - 1), length)
     with torch.no_grad():
-        members = network.central(network.features(window))
+        members = network.central(network.look(window))
         start = Start.of(window, network.physics.order)
         after = start.time[:, None] + scales.step.to(start.time)
         values = march(network, start, members, after, data.inputs).values[:, 0]

@@ -41,7 +41,7 @@ lorenz = System(
     start=start,
     splits={"train": Split(1000, TIMES, 1), "val": Split(250, TIMES, 2), "test": Split(250, TIMES, 3)},
     given=31,
-    preset=Settings(window=31),
+    preset=Settings(window=31).updated({"training.minutes": 4.0}),
     tuned={
         "tfm": {"memory.points": 26, "memory.width": 200},
         "vbb-dm": BLACK_BOX,

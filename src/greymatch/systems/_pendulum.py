@@ -38,7 +38,7 @@ pendulum = System(
     start=start,
     splits={"train": Split(1000, TIMES, 1), "val": Split(250, TIMES, 2), "test": Split(100, TIMES, 3)},
     given=26,
-    preset=Settings(window=26).updated(LINEAR),
+    preset=Settings(window=26).updated(LINEAR | {"training.minutes": 2.0}),
     tuned={
         "tfm": {"memory.points": 26, "memory.width": 180, "training.rate": 4e-3},
         "bb-node": SOLVED | {"training.batch": 512, "matching.amplitude_floor": 1.0},

@@ -20,7 +20,8 @@ SPACING = (2 / 31, 2 / 31)
 SHORT, LONG = np.arange(11) * 0.1, np.arange(51) * 0.1
 PRESET = Settings(window=6).updated(
     {"encoder.kind": "conv", "encoder.width": 32, "residual.kind": "conv", "residual.width": 16}
-    | {"matching.past": 0, "training.batch": 16, "training.validations": 10}  # white noise at first: no slope is sound
+    | {"matching.past": 0}  # white noise at first: no slope is sound
+    | {"training.batch": 16, "training.validations": 10, "training.minutes": 2.0}
 )
 # a black box must learn diffusion too, which takes neighbours, and tell a, b and k apart
 BLACK_BOX = {"residual.kernel": 3, "residual.width": 24, "encoder.latents": 4}

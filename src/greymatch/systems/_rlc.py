@@ -54,7 +54,7 @@ def _variant(name: str, title: str, truth: Function) -> System:
         start=start,
         splits={"train": Split(1000, TIMES, 1), "val": Split(100, TIMES, 2), "test": Split(100, TIMES, 3)},
         given=26,
-        preset=Settings(window=26).updated(LINEAR),
+        preset=Settings(window=26).updated(LINEAR | {"training.minutes": 2.0}),
         tuned={
             "tfm": {"memory.points": 26, "memory.width": 192, "training.rate": 4e-3},
             "vbb-dm": BLACK_BOX,

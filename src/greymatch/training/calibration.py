@@ -29,12 +29,12 @@ def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError
     CRPS without it: with noisy data that error lies in the observations, not in the field.
     """
     found = []
-    for noise in (network.noise.clone(), torch.zeros_like(network.noise)):
-        network.noise.copy_(noise)
-        found.append((_widened(network, validator), network.widening.clone(), noise))
-    best, widening, noise = min(found, key=lambda one: one[0].crps)
+    for kicked in (1.0, 0.0):
+        network.kicked.fill_(kicked)
+        found.append((_widened(network, validator), network.widening.clone(), kicked))
+    best, widening, kicked = min(found, key=lambda one: one[0].crps)
     network.widening.copy_(widening)
-    network.noise.copy_(noise)
+    network.kicked.fill_(kicked)
     return best
 
 
@@ -84,6 +84,6 @@ def _estimates(network: Network, data: Trajectories) -> tuple[Tensor, Tensor, Te
     window = gather(data, rows, ends.clamp_max(there.shape[1] - 1).clamp_min(length - 1).flatten(), length)
     with torch.no_grad():
         generator = torch.Generator(window.times.device).manual_seed(0)
-        eps = network.draw_parameters(network.features(window), DRAWS, generator)
+        eps = network.draw_parameters(network.look(window), DRAWS, generator)
     eps = eps.reshape(DRAWS, len(data), WINDOWS, -1)
     return eps.mean(0), eps.var(0), known

@@ -149,8 +149,6 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
 def _finished(problem: Problem, loop: Loop) -> GreyBox:
     """The model with its best weights and calibrated draws."""
     loop.load_best()
-    if not method_named(problem.settings.method).solves:  # the noise of a solution is none of the derivative's
-        loop.network.noise.copy_(loop.state.noise.value[-len(problem.physics.states) :].sqrt())
     found = calibrate_forecasts(loop.network, loop.validator)
     calibrate_parameters(loop.network, problem.held_out.to(loop.network.noise.device))
     record = _record(loop, problem) | {"validation_coverage": found.coverage}

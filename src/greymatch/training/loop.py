@@ -13,6 +13,7 @@ from torch import Tensor
 
 from greymatch.errors import GreymatchError
 from greymatch.files import read_tensors, write_tensors
+from greymatch.methods import method_named
 from greymatch.models.network import Network
 from greymatch.settings import TrainingSettings
 from greymatch.training.cause import cause, sharp
@@ -148,6 +149,7 @@ class Loop:
             return False
         self.state.validations = due
         with self.averaged_weights():
+            self._tell_noise()
             found = self.validator.error(self.network)
             if found.scaled < self.state.best:
                 self.state.best, self.state.best_step, self.state.waited = found.scaled, self.state.step, 0
@@ -157,6 +159,12 @@ class Loop:
                 self.state.waited += 1
         self.state.validation = found.mse
         return True
+
+    def _tell_noise(self) -> None:
+        """Let the network know how far off its derivatives are; what a solution is off by is none of theirs."""
+        if not method_named(self.network.settings.method).solves:
+            noise = self.network.noise
+            noise.copy_(self.state.noise.value[-len(noise) :].sqrt())
 
     def _out_of_patience(self) -> bool:
         return self.settings.patience is not None and self.state.waited >= self.settings.patience

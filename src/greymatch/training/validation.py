@@ -16,19 +16,22 @@ from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
 from greymatch.simulation.start import Start
 
-MOST_TRAJECTORIES, MOST_NUMBERS = 64, 1_500_000
+MOST_TRAJECTORIES, MOST_NUMBERS = 128, 1_500_000
 MOST_FOR_COVERAGE = 64
 NUMBERS_FOR_COVERAGE = 8_000_000
 WORST = 1e3
+CLEARLY = 2.0
 TOLERANCE, MOST_STEPS = 1e-4, 2_000  # a field that is wild in the middle of training must not hold up the run
 
 
 @dataclass(frozen=True)
 class ForecastError:
-    """`mse` in physical units, for people; `scaled` relative to each state's spread, for choosing; `failed` members."""
+    """`mse` in physical units, for people; `scaled` relative to each state's spread, for choosing, and `typical` the
+    same of the median trajectory; `failed` members."""
 
     mse: float
     scaled: float
+    typical: float
     failed: int
 
 
@@ -68,16 +71,31 @@ class Validator:
         return Validator(window, data.times[:, length:], data.values[:, length:], data.mask[:, length:], data.inputs)
 
     def error(self, network: Network) -> ForecastError:
+        """The error of central forecasts. Where the network can ask a window itself, it is left doing so unless the
+        encoder alone is typically better: on rare windows it is not, and few of those are among so few."""
+        found = {
+            refined: self._error(network, refined) for refined in ((False, True) if network.refinable else (False,))
+        }
+        chosen = network.refinable and found[True].typical < CLEARLY * found[False].typical
+        network.refined.fill_(chosen)
+        return found[chosen]
+
+    def _error(self, network: Network, refined: bool) -> ForecastError:
+        network.refined.fill_(refined)
         with torch.no_grad():
-            members = network.central(network.features(self.window))
+            members = network.central(network.look(self.window))
             start = Start.of(self.window, network.physics.order)
             solution = roll_out(network, start, members, self.times, self.signals, TOLERANCE, MOST_STEPS)
         spread = network.scales.spread.reshape(-1, *(1,) * (self.truth.ndim - 3))
         error = (solution.values - self.truth.float())[self.seen]
-        scaled = ((solution.values - self.truth.float()) / spread)[self.seen]
-        bounded = scaled.nan_to_num(WORST, WORST, WORST).clamp(-WORST, WORST)
+        scaled = (solution.values - self.truth.float()) / spread
+        bounded = scaled.nan_to_num(WORST, WORST, WORST).clamp(-WORST, WORST).square() * self.seen
+        each = bounded.flatten(1).sum(1) / self.seen.flatten(1).sum(1).clamp_min(1)
         return ForecastError(
-            float(error.double().square().mean()), float(bounded.square().mean()), int((solution.status != 0).sum())
+            mse=float(error.double().square().mean()),
+            scaled=float(bounded.sum() / self.seen.sum()),
+            typical=float(each.median()),
+            failed=int((solution.status != 0).sum()),
         )
 
     def ensemble(self, network: Network, level: float, draws: int) -> EnsembleError:
@@ -87,7 +105,7 @@ class Validator:
         generator = torch.Generator(self.times.device).manual_seed(0)
         with torch.no_grad():
             shown = self.window.select(rows[:count])
-            members = network.draw(network.features(shown), draws, generator)
+            members = network.draw(network.look(shown), draws, generator)
             start = Start.of(shown, network.physics.order).select(rows)
             signals = self.signals.select(rows) if self.signals else None
             solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)

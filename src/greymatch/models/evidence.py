@@ -1,0 +1,48 @@
+"""What a window shows of its highest derivative, and how far that can be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from greymatch.data.windows import Window
+from greymatch.models.motion import Motion
+
+FEWEST_POINTS = 4  # of a window: two derivatives of different order
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """`top` (B, W, S, *grid), the highest derivative at each point; `doubt`, the error of its stencil; `seen`, whether
+    all states were observed there. `times` (B, W), `phase` (B, W, order*S, *grid), `inputs` (B, W, U) or None."""
+
+    times: Tensor
+    phase: Tensor
+    top: Tensor
+    doubt: Tensor
+    seen: Tensor
+    inputs: Tensor | None
+
+    @property
+    def points(self) -> Tensor:
+        """How many points (B,) show all states."""
+        return self.seen.flatten(2).amin(2).sum(1)
+
+    @staticmethod
+    def of(window: Window, stencil: int, order: int) -> Evidence:
+        """The error of a stencil is its difference to one that is shorter by two points, the larger of neighbours'."""
+        points = min(stencil + 2, window.times.shape[1])
+        motion, coarse = Motion.of(window, points), Motion.of(window, points - 2)
+        doubt = (motion.top(order) - coarse.top(order)).abs()
+        before, after = doubt[:, :1], doubt[:, -1:]
+        around = torch.cat([before, doubt, after], 1)
+        return Evidence(
+            times=motion.times,
+            phase=motion.phase(order),
+            top=motion.top(order),
+            doubt=torch.stack([around[:, :-2], around[:, 1:-1], around[:, 2:]]).amax(0),
+            seen=motion.seen.amin(2, keepdim=True),
+            inputs=motion.inputs,
+        )

@@ -1,0 +1,147 @@
+"""The posterior of one window through the learned field: Gauss-Newton, and the normal law around its answer.
+
+The encoder answers for all windows at once; one that is unlike those it learned from it may get wrong, and not know.
+Here a window is asked itself, from the encoder's answer on and from the prior's mean:
+
+    y_i = f(x_i, theta) o r(x_i | z) + e_i,    eps, z ~ N(0, 1),    e_i ~ Cauchy(0, noise^2 + doubt_i^2),
+
+with the derivatives y_i that the window shows. This is matching again, now in theta and z: no solver is needed. Errors
+have heavy tails because those of a learned field do: it is good where it has seen much and poor where it has not.
+Small ones weigh as those of a normal law with that variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from greymatch.models.dynamics import Dynamics
+from greymatch.models.evidence import FEWEST_POINTS, Evidence
+from greymatch.models.latents import Encoded, Latents
+
+SWEEPS = 6
+LEAST_NOISE = 1e-3  # relative error of a derivative, as far as a field is trusted
+LONGEST_STEP, NUDGE = 1.0, 0.01  # in standard deviations of the prior
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """A normal law of eps and z together: `mean` (B, K) and `root` (B, K, K), whose square is the covariance."""
+
+    mean: Tensor
+    root: Tensor
+    free: int
+
+    def latents(self) -> Latents:
+        return self._split(self.mean)
+
+    def sample(self, draws: int, generator: torch.Generator | None, widening: Tensor | float = 1.0) -> Latents:
+        """Draws (draws * B), draw after draw, with standard deviations times `widening`."""
+        shape = (draws, *self.mean.shape, 1)
+        noise = torch.randn(shape, generator=generator, device=self.mean.device, dtype=self.mean.dtype)
+        return self._split((self.mean + widening * (self.root @ noise)[..., 0]).flatten(0, 1))
+
+    def select(self, rows: Tensor) -> Laplace:
+        return Laplace(self.mean[rows], self.root[rows], self.free)
+
+    def _split(self, values: Tensor) -> Latents:
+        return Latents(values[:, : self.free], values[:, self.free :])
+
+    @staticmethod
+    def of(encoded: Encoded) -> Laplace:
+        """The encoder's own law about its means."""
+        latents = encoded.latents
+        spread = torch.cat([encoded.eps.log_std, encoded.z.log_std], 1).exp()
+        return Laplace(torch.cat([latents.eps, latents.z], 1), torch.diag_embed(spread), latents.eps.shape[1])
+
+    def where(self, sound: Tensor, other: Laplace) -> Laplace:
+        """This law of windows that are `sound` (B,), of others the other one."""
+        mean = torch.where(sound[:, None], self.mean, other.mean)
+        return Laplace(mean, torch.where(sound[:, None, None], self.root, other.root), self.free)
+
+    @staticmethod
+    def joined(parts: list[Laplace]) -> Laplace:
+        means, roots = zip(*((part.mean, part.root) for part in parts), strict=True)
+        return Laplace(torch.cat(means), torch.cat(roots), parts[0].free)
+
+
+def laplace(dynamics: Dynamics, evidence: Evidence, told: Laplace, unit: Tensor, noise: Tensor) -> Laplace:
+    """Of each window; `told` is the encoder's answer, which stands where a window shows too little.
+
+    `noise` (S,) is the error of the field in `unit` (B, S) of its derivative.
+    """
+    free = told.free
+    weight = _weight(evidence, unit, noise)
+
+    def misfit(latents: Tensor) -> Tensor:
+        law = Latents(latents[:, :free], latents[:, free:]).over(evidence.times.shape[1])
+        said = dynamics.parts(evidence.times, evidence.phase, law, evidence.inputs).total
+        return ((said - evidence.top) * weight).flatten(1)
+
+    found = [_descended(misfit, start) for start in (told.mean, torch.zeros_like(told.mean))]
+    best = found[0].better(found[1])
+    own = Laplace(best.at, _root(best.precision).to(best.at.dtype), free)
+    return own.where((evidence.points >= FEWEST_POINTS) & best.cost.isfinite(), told)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A place in the latents (B, K), its cost (B,) and the precision (B, K, K) of the normal law around it."""
+
+    at: Tensor
+    cost: Tensor
+    precision: Tensor
+
+    def better(self, other: _Point) -> _Point:
+        """Of two the one that costs less, for each window; what is not a number is never less."""
+        less = other.cost < self.cost
+        return _Point(
+            torch.where(less[:, None], other.at, self.at),
+            torch.where(less, other.cost, self.cost),
+            torch.where(less[:, None, None], other.precision, self.precision),
+        )
+
+
+def _descended(misfit: Callable[[Tensor], Tensor], start: Tensor) -> _Point:
+    """The best point on the way of Gauss-Newton. What is left is not convex, so where it starts matters."""
+    here, identity = start, torch.eye(start.shape[1], dtype=torch.float64, device=start.device)
+    nowhere = start.new_full((len(start),), torch.inf, dtype=torch.float64)
+    best = _Point(start, nowhere, identity.expand(len(start), -1, -1))
+    for _ in range(SWEEPS):
+        wrong, slopes = _linearised(misfit, here)
+        trust = 1 / (1 + wrong.square() / 2)  # with it, least squares finds what is likeliest of such errors
+        cost = 2 * (wrong.square() / 2).log1p().sum(1) + here.double().square().sum(1)
+        square = (slopes * trust[:, None]) @ slopes.mT + identity
+        best = best.better(_Point(here, cost.where(square.isfinite().all(-1).all(-1), torch.inf), square))
+        side = (slopes @ (trust * wrong)[..., None])[..., 0] + here
+        step = -torch.linalg.solve_ex(square, side[..., None])[0][..., 0]
+        here = here + step.nan_to_num(0.0).clamp(-LONGEST_STEP, LONGEST_STEP).to(here.dtype)
+    return best
+
+
+def _weight(evidence: Evidence, unit: Tensor, noise: Tensor) -> Tensor:
+    """One over the standard deviation of each derivative, zero where it was not seen. Neighbours on a grid err
+    together: the evidence of a frame grows with the root of its points."""
+    axes = evidence.top.ndim - 3
+    size = (unit * (noise.square() + LEAST_NOISE**2).sqrt()).reshape(len(unit), 1, -1, *(1,) * axes)
+    cells = evidence.top.shape[3:].numel() if axes else 1
+    return evidence.seen * cells**-0.25 / (size.square() + evidence.doubt.square()).sqrt()
+
+
+def _linearised(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, Tensor]:
+    """The misfit (B, N) and its slopes (B, K, N), in double. By differences: forward-mode derivatives of a net take
+    six times as long, and more digits would not change the answer."""
+    here = misfit(at).double()
+    moves = NUDGE * torch.eye(at.shape[1], dtype=at.dtype, device=at.device)
+    return here, torch.stack([(misfit(at + move).double() - here) / NUDGE for move in moves], 1)
+
+
+def _root(precision: Tensor) -> Tensor:
+    """A root of the inverse: with precision = C C', it is the inverse of C'; of what has no C, the prior's."""
+    lower, failed = torch.linalg.cholesky_ex(precision)
+    identity = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device).expand_as(precision)
+    lower = torch.where(failed[:, None, None] != 0, identity, lower)
+    return torch.linalg.solve_triangular(lower.mT, identity, upper=True)
