@@ -32,6 +32,7 @@ VARIANTS = (
     *(_interpolant(spec) for spec in ("linear", "lagrange-3", "cubic", "quintic")),
     Variant("next-step", "future matching", "the next step alone", steps_ahead=1),
     Variant("unstructured", "posterior", "theta does not depend on z", {"encoder.structured": False}),
+    Variant("no-refine", "posterior", "the encoder's alone", {"encoder.refine": False}),
     Variant("no-sensitivity", "residual penalty", "none on what it depends on", {"matching.sensitivity": 0.0}),
     Variant("no-size", "residual penalty", "none on its size", {"matching.size": 0.0}),
     Variant("no-penalty", "residual penalty", "none", {"matching.sensitivity": 0.0, "matching.size": 0.0}),
