@@ -1,4 +1,4 @@
-"""Untrained networks to test with, on decays, on fields and on springs whose damping is unknown."""
+"""Untrained networks to test with, on decays and on fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
 
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
@@ -18,11 +17,10 @@ from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
 from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Physics
-from greymatch.physics.priors import LogNormal, Normal, Uniform
+from greymatch.physics.priors import LogNormal, Uniform
 from greymatch.settings import Settings
 
 Build = Callable[..., Network]
-Damped = tuple[Network, Trajectories, Tensor, Tensor]
 WINDOW = 6
 
 
@@ -92,48 +90,3 @@ def _network(physics: Physics, data: Trajectories, trained: bool, changes: dict[
         for parameter in network.parameters():
             parameter.data += 0.3 * torch.randn_like(parameter) * trained
     return network.requires_grad_(False)
-
-
-@pytest.fixture
-def damped() -> Damped:
-    """b' = -k a - d b: the physics misses the damping d, which differs between trajectories. Network, data, k and d."""
-    generator = torch.Generator().manual_seed(0)
-    k, d = 2 + 0.4 * torch.randn(12, generator=generator).double(), torch.rand(12, generator=generator).double()
-    t = torch.arange(30, dtype=torch.float64) * 0.1
-    root = (k - d**2 / 4).sqrt()[:, None]
-    rate = d[:, None] / 2
-    a = (-rate * t).exp() * ((root * t).cos() + rate / root * (root * t).sin())
-    b = -(-rate * t).exp() * (k[:, None] / root) * (root * t).sin()
-    values = torch.stack([a, b], -1)
-    data = Trajectories(("a", "b"), t.repeat(12, 1), values, torch.ones_like(values, dtype=torch.bool), np.arange(12))
-    physics = Physics(lambda t, x, p: {"a": x.b, "b": -p.k * x.a}, ["a", "b"], {"k": Normal(2.0, 0.4)}, complete=("a",))
-    settings = Settings(window=12).updated({"encoder.latents": 1, "residual.depth": 1})
-    scales = Scales.of(data, interpolant("quintic")(data.times, data.values, data.mask))
-    network = Network.fitting(physics, settings, scales, Windows.of(data, 12).gather(torch.zeros(1, dtype=torch.long)))
-    return network, data, k, d
-
-
-@pytest.fixture
-def known(damped: Damped) -> Damped:
-    """The same with the true residual in place of the net; it is linear in eps = (k - 2) / 0.4 and z = 2 d - 1."""
-    network = damped[0]
-    network.dynamics.field = Known(network)  # pyright: ignore[reportAttributeAccessIssue]
-    return damped
-
-
-class Known(nn.Module):
-    """The true residual in the nets' own units: -(0.5 + z / 2) b in the second equation."""
-
-    def __init__(self, network: Network) -> None:
-        super().__init__()
-        dynamics = network.dynamics
-        self.center, self.spread, self.top = (
-            dynamics.scales_center[1],
-            dynamics.scales_spread[1],
-            dynamics.scales_top[1],
-        )
-
-    def forward(self, state: Tensor, extra: Tensor) -> Tensor:
-        b = self.center + self.spread * state[..., 1]
-        pull = -(0.5 + 0.5 * extra[..., 0]) * b / self.top
-        return torch.stack([torch.zeros_like(pull), pull], -1)

@@ -23,6 +23,7 @@ from greymatch.settings import Settings
 from greymatch.simulation.start import Start
 
 if TYPE_CHECKING:
+    from greymatch.explain import Explanation
     from greymatch.forecast.forecast import Forecast
     from greymatch.forecast.posterior import Posterior
 
@@ -133,6 +134,12 @@ class GreyBox:
         from greymatch.models.share import physics_share
 
         return physics_share(self.network, self._checked(data))
+
+    def explain(self, data: Trajectories, degree: int = 3, among: Sequence[str] | None = None) -> Explanation:
+        """What the physics was missing, as a sum of few terms; see `greymatch.explain.explain`."""
+        from greymatch.explain import explain
+
+        return explain(self, self._checked(data), degree, among)
 
     def save(self, path: str | Path) -> Path:
         """One .safetensors file that holds weights, scales, settings and record, and no code."""

@@ -128,7 +128,10 @@ class Network(nn.Module):
     def _asked(self, window: Window, features: Features) -> Laplace:
         """The posterior of each window by itself, some windows at a time."""
         told = Laplace.of(self.encoder(self.informed(features), None, sample=False))
-        unit = self.dynamics.scales_top * features.amplitude
+        return self.ask(window, told, self.dynamics.scales_top * features.amplitude)
+
+    def ask(self, window: Window, told: Laplace, unit: Tensor) -> Laplace:
+        """The posterior of windows of any length, where `told` is known of them; `unit` (B, S) is their speed."""
         stencil, order = self.settings.encoder.stencil, self.physics.order
         at_once = max(1, SLOPES_AT_ONCE // (window.values[0].numel() * told.mean.shape[1]))
         parts = []

@@ -68,7 +68,7 @@ def fit(
     _check_data(physics, data, "data")
     settings = _settings(settings or suited(physics, data), minutes, steps, seed, method)
     _device(settings.training.device)
-    train, held_out = _parts(data.to("cpu"), validation, settings.training.seed)
+    train, held_out = parts(data.to("cpu"), validation, settings.training.seed)
     _check_data(physics, held_out, "validation")
     if held_out.values.shape[3:] != train.values.shape[3:]:
         raise GreymatchError(
@@ -87,7 +87,7 @@ def fit(
     return model
 
 
-def _parts(data: Trajectories, validation: Trajectories | None, seed: int) -> tuple[Trajectories, Trajectories]:
+def parts(data: Trajectories, validation: Trajectories | None, seed: int) -> tuple[Trajectories, Trajectories]:
     """Trajectories to learn from and to validate on."""
     if validation is not None:
         return data, validation

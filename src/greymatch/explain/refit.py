@@ -1,0 +1,38 @@
+"""The physics completed with what was found, as a model of its own: nothing is left to train.
+
+With no residual, the parameters of a window are all there is to find, and the window tells them itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.explain.settle import few, settle, untrained
+from greymatch.models.greybox import GreyBox
+from greymatch.training.calibration import calibrate_forecasts, calibrate_parameters
+from greymatch.training.validation import Validator
+
+if TYPE_CHECKING:
+    from greymatch.explain.explanation import Explanation
+
+
+def refit(explanation: Explanation, data: Trajectories, validation: Trajectories) -> GreyBox:
+    """Priors of the new coefficients from `data`, spreads judged on `validation`."""
+    settings = explanation.settings
+    settled = settle(explanation.completed, explanation.priors, settings, data)
+    physics = explanation.completed(settled.priors)
+    network = untrained(physics, settings, few(data), settled.noise)
+    validator = Validator.of(validation, settings.window)
+    error = validator.error(network)
+    network.refined.fill_(1.0)
+    coverage = calibrate_forecasts(network, validator).coverage
+    calibrate_parameters(network, validation)
+    record = {
+        "steps": 0,
+        "validation_error": error.scaled,
+        "validation_coverage": coverage,
+        "noise": settled.noise.tolist(),
+        "trajectories": {"train": len(data), "validation": len(validation)},
+    }
+    return GreyBox(physics, network.eval(), record)

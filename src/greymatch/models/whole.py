@@ -1,0 +1,30 @@
+"""One posterior from all of a recording, not from its last window alone."""
+
+from __future__ import annotations
+
+import torch
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.data.windows import last_window, observed_lengths
+from greymatch.models.laplace import Laplace
+from greymatch.models.network import Network
+
+
+@torch.no_grad()
+def whole(network: Network, data: Trajectories) -> Laplace:
+    """The posterior of each trajectory from all its points: each is asked as one long window."""
+    lengths = observed_lengths(data)
+    parts, rows = [], []
+    for length in lengths.unique().tolist():
+        some = (lengths == length).nonzero()[:, 0]
+        parts.append(_alike(network, data.select(some.cpu()), length))
+        rows.append(some)
+    return Laplace.joined(parts).select(torch.cat(rows).argsort())
+
+
+def _alike(network: Network, data: Trajectories, length: int) -> Laplace:
+    """Of trajectories that all have `length` points."""
+    features = network.observe(data).features
+    told = Laplace.of(network.encode(features, None, sample=False))
+    unit = network.dynamics.scales_top * features.amplitude
+    return network.ask(last_window(data, length), told, unit)

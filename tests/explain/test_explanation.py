@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from greymatch.errors import GreymatchError
+from greymatch.explain import Term, explain
+from greymatch.models.greybox import GreyBox
+
+
+@pytest.fixture
+def asked(known) -> GreyBox:
+    """b' = -k a - d b, of which the physics misses the damping and the residual has it exactly."""
+    network = known[0]
+    network.refined.fill_(1.0)
+    return GreyBox(network.physics, network)
+
+
+def test_the_missing_term_is_found_alone_with_the_coefficient_of_each_trajectory(asked, known):
+    _, data, _, damping = known
+    found = asked.explain(data)
+    assert found.missing["a"] == ()
+    (one,) = found.missing["b"]
+    assert one.term == Term((("b", 1),))
+    torch.testing.assert_close(one.values, -damping, atol=0.01, rtol=0)
+    assert found.fidelity["b"] > 0.999
+    assert one.follows is not None
+    assert one.follows[0] == "z1"
+
+
+def test_it_says_so(asked, known):
+    said = str(asked.explain(known[1])).splitlines()
+    assert said[0] == "a' = known"
+    assert said[-3].startswith("b' = known - 0.")
+    assert said[-3].endswith(" b")
+    assert "follows z1" in said[-2]
+
+
+def test_the_completed_physics_is_the_true_one(asked, known):
+    _, data, k, damping = known
+    physics = asked.explain(data).physics
+    assert physics.complete == physics.states
+    assert list(physics.params) == ["k", "c_b"]
+    x = data.values[:, 5].float()
+    theta = torch.stack([k, -damping], 1).float()
+    right = torch.stack([x[:, 1], -k.float() * x[:, 0] - damping.float() * x[:, 1]], 1)
+    torch.testing.assert_close(physics.evaluate(data.times[:, 5], x, theta), right)
+
+
+def test_the_refitted_model_forecasts_by_the_formula_alone(asked, known):
+    _, data, k, damping = known
+    model = asked.explain(data).refit(data, data)
+    history = data.first(15)
+    forecast = model.forecast(history, data.times[:, 15:], draws=1)
+    assert float((forecast.draws[0] - data.values[:, 15:]).abs().max()) < 2e-3
+    posterior = model.infer(history, draws=1)
+    torch.testing.assert_close(posterior.draws[0, :, 0].double(), k, atol=5e-3, rtol=0)
+    torch.testing.assert_close(posterior.draws[0, :, 1].double(), -damping, atol=5e-3, rtol=0)
+
+
+def test_what_may_not_be_missing_is_not_found(asked, known):
+    (one,) = asked.explain(known[1], among=["a"]).missing["b"] or (None,)
+    assert one is None or one.term != Term((("b", 1),))
+
+
+def test_a_residual_of_no_size_has_no_terms(damped):
+    network, data, _, _ = damped
+    found = explain(GreyBox(network.physics, network), data)
+    assert found.missing == {"a": (), "b": ()}
+    assert "known" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"residual.composition": "multiplicative"}, "added"), ({"residual.sees_time": True}, "sees_time")],
+)
+def test_a_residual_that_no_sum_of_terms_can_be_is_refused(asked, known, changes, message):
+    asked.network.settings = asked.network.settings.updated(changes)
+    with pytest.raises(GreymatchError, match=message):
+        asked.explain(known[1])
+
+
+def test_wrong_arguments_say_what_is_right(asked, known):
+    _, data, _, _ = known
+    with pytest.raises(GreymatchError, match=r"among.*'c'"):
+        asked.explain(data, among=["c"])
+    with pytest.raises(GreymatchError, match="whole trajectories"):
+        asked.explain(data.first(12))
+    assert math.isfinite(asked.explain(replace(data, labels=data.labels[::-1])).fidelity["b"])
