@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from greymatch.explain import Explanation
     from greymatch.forecast.forecast import Forecast
     from greymatch.forecast.posterior import Posterior
+    from greymatch.forecast.track import Track
 
 Times = Sequence[float] | Sequence[Sequence[float]] | np.ndarray | Tensor
 MEMBERS_AT_ONCE = 20_000
@@ -76,12 +77,13 @@ class GreyBox:
         draws: int = 100,
         seed: int = 0,
         tolerance: float = 1e-5,
+        refine: bool | None = None,
     ) -> Forecast:
         """Ensembles from the last observation of each trajectory on.
 
         `times` are shared (T,) or one row for each trajectory (N, T). Each draw takes theta and z from the posterior;
         `draws=1` is the central forecast, with the posterior's means. A member that diverges is NaN from there on
-        and says so in `Forecast.status`; the others stand.
+        and says so in `Forecast.status`; the others stand. `refine` as in `infer`.
         """
         from greymatch.forecast.forecast import Forecast
         from greymatch.forecast.times import as_times
@@ -94,7 +96,10 @@ class GreyBox:
         if history.inputs is not None:
             rows = torch.arange(len(history), device=self.device)
             history.inputs.check_covers(rows, asked, history.labels)
-        members = self._draw(history, draws, seed)
+        self._check_refine(refine)
+        with torch.no_grad():
+            sight = self.network.observe(history, refine)
+            members = self.network.draw(sight, draws, self._generator(seed))
         start = Start.of(history, self.physics.order)
         values, status = self._solved(start, members, asked, history.inputs, draws, tolerance)
         return Forecast(
@@ -109,21 +114,52 @@ class GreyBox:
             units=history.units,
         )
 
-    def infer(self, history: Trajectories, draws: int = 1000, seed: int = 0) -> Posterior:
-        """The posterior of the physics' parameters for each trajectory, in physical units."""
-        from greymatch.forecast.posterior import Posterior
+    def infer(
+        self,
+        history: Trajectories,
+        draws: int = 1000,
+        seed: int = 0,
+        refine: bool | None = None,
+        whole: bool = False,
+    ) -> Posterior:
+        """The posterior of the physics' parameters for each trajectory, in physical units.
 
-        if not self.network.physics.params:
-            raise GreymatchError(
-                f"there is nothing to infer: the physics of a {self.settings.method!r} model of "
-                f"{self.physics.name!r} has no parameters."
-            )
+        `refine` asks each window itself from the encoder's answer on (True), takes that answer (False), or does
+        what validation data found better (None). With `whole`, all of each recording is asked, not its end alone:
+        for parameters that do not change along it. See `track` for those that do.
+        """
+        from greymatch.forecast.posterior import Posterior
+        from greymatch.models.whole import seen_whole
+
+        self._check_parameters()
         _check_count("draws", draws)
         history = self._checked(history)
+        self._check_refine(refine or whole)
         with torch.no_grad():
-            eps = self.network.draw_parameters(self.network.observe(history), draws, self._generator(seed))
+            sight = seen_whole(self.network, history) if whole else self.network.observe(history, refine)
+            eps = self.network.draw_parameters(sight, draws, self._generator(seed))
         theta = self.physics.push(eps).cpu()
         return Posterior(names=tuple(self.physics.params), draws=theta, labels=history.labels)
+
+    def track(
+        self,
+        data: Trajectories,
+        level: float = 0.9,
+        every: int = 1,
+        draws: int = 200,
+        seed: int = 0,
+        refine: bool | None = None,
+    ) -> Track:
+        """The parameters along each recording, from windows `every` points apart, with central intervals of `level`."""
+        from greymatch.forecast.forecast import check_level
+        from greymatch.forecast.track import track
+
+        self._check_parameters()
+        check_level(level)
+        _check_count("every", every)
+        _check_count("draws", draws)
+        self._check_refine(refine)
+        return track(self.network, self._checked(data), level, every, draws, refine, seed)
 
     def physics_share(self, data: Trajectories) -> dict[str, dict[str, float]]:
         """How much of each equation comes from the known physics and how much from the residual.
@@ -172,9 +208,19 @@ class GreyBox:
             )
         return history.trimmed().to(self.device)
 
-    def _draw(self, history: Trajectories, draws: int, seed: int) -> Members:
-        with torch.no_grad():
-            return self.network.draw(self.network.observe(history), draws, self._generator(seed))
+    def _check_parameters(self) -> None:
+        if not self.network.physics.params:
+            raise GreymatchError(
+                f"there is nothing to infer: the physics of a {self.settings.method!r} model of "
+                f"{self.physics.name!r} has no parameters."
+            )
+
+    def _check_refine(self, refine: bool | None) -> None:
+        if refine and not self.network.askable:
+            raise GreymatchError(
+                f"`refine` and `whole` need a field with parameters or latents and a window of at least 4 points; this "
+                f"{self.settings.method!r} model has not. Leave them out."
+            )
 
     def _generator(self, seed: int) -> torch.Generator:
         return torch.Generator(self.device).manual_seed(seed)

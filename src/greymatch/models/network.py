@@ -104,26 +104,35 @@ class Network(nn.Module):
         seen = _features(self.physics, self.settings, self.scales, window)
         return seen if self.recalls else seen.padded(self.settings.window)
 
-    def look(self, window: Window) -> Sight:
-        """What can be known of windows of any one length up to the settings' window."""
-        features = self.features(window)
-        return Sight(features, self._asked(window, features) if self.refinable and bool(self.refined) else None)
+    def look(self, window: Window, refine: bool | None = None) -> Sight:
+        """What can be known of windows of any one length up to the settings' window.
 
-    def observe(self, history: Trajectories) -> Sight:
+        `refine` says whether each is asked itself; None is what validation data decided.
+        """
+        features = self.features(window)
+        asked = self.refinable and bool(self.refined) if refine is None else refine
+        return Sight(features, self._asked(window, features) if asked else None)
+
+    def observe(self, history: Trajectories, refine: bool | None = None) -> Sight:
         """The same of the end of each history, of the longest window that it fills."""
         fitting = longest_windows(history, self.settings.lengths)
-        parts = [self.look(last_window(history.select(rows), length)) for length, rows in fitting]
+        parts = [self.look(last_window(history.select(rows), length), refine) for length, rows in fitting]
         back = torch.cat([rows for _, rows in fitting]).argsort()
         features = Features(*(torch.cat(part)[back] for part in zip(*(one.features for one in parts), strict=True)))
         own = [one.own for one in parts if one.own]
         return Sight(features, Laplace.joined(own).select(back) if own else None)
 
     @property
-    def refinable(self) -> bool:
+    def askable(self) -> bool:
         """Whether a window can be asked itself: it must show derivatives, and there must be something to ask."""
         unknown = self.shapes.free + self.settings.encoder.latents
+        return not self.recalls and unknown > 0 and self.settings.lengths[-1] >= FEWEST_POINTS
+
+    @property
+    def refinable(self) -> bool:
+        """Whether windows are asked unless the encoder alone forecasts better."""
         matched = method_named(self.settings.method).objective == "matching"
-        return self.settings.encoder.refine and matched and unknown > 0 and self.settings.lengths[-1] >= FEWEST_POINTS
+        return self.askable and matched and self.settings.encoder.refine
 
     def _asked(self, window: Window, features: Features) -> Laplace:
         """The posterior of each window by itself, some windows at a time."""

@@ -7,7 +7,12 @@ import torch
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import last_window, observed_lengths
 from greymatch.models.laplace import Laplace
-from greymatch.models.network import Network
+from greymatch.models.network import Network, Sight
+
+
+def seen_whole(network: Network, data: Trajectories) -> Sight:
+    """What is known of trajectories when all of each is asked."""
+    return Sight(network.observe(data, refine=False).features, whole(network, data))
 
 
 @torch.no_grad()
@@ -24,7 +29,7 @@ def whole(network: Network, data: Trajectories) -> Laplace:
 
 def _alike(network: Network, data: Trajectories, length: int) -> Laplace:
     """Of trajectories that all have `length` points."""
-    features = network.observe(data).features
+    features = network.observe(data, refine=False).features
     told = Laplace.of(network.encode(features, None, sample=False))
     unit = network.dynamics.scales_top * features.amplitude
     return network.ask(last_window(data, length), told, unit)
