@@ -38,6 +38,8 @@ hypothesis.settings.load_profile("greymatch")
 def pytest_configure(config: pytest.Config) -> None:
     # forward-mode differentiation makes PyTorch load decompositions that it scripts itself
     config.addinivalue_line("filterwarnings", "ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+    # models fitted for a second know little, and rightly say so
+    config.addinivalue_line("filterwarnings", "ignore::greymatch.models.unusual.UnusualHistoryWarning")
 
 
 @pytest.fixture

@@ -23,7 +23,8 @@ class EncoderSettings(Section):
     structured: bool = Field(default=True, description="q(theta | x, z): theta depends on the draw of z")
     stencil: int = Field(default=7, ge=2, description="points of the finite differences that give velocities")
     refine: bool = Field(
-        default=True, description="ask each window itself, from the encoder's answer on, unless forecasts lose by it"
+        default=True,
+        description="ask each window itself, unless the encoder alone forecasts the median trajectory better",
     )
     probes: int = Field(
         default=8, ge=0, description="points of the window at which the residual is solved for z; 0: it is not"

@@ -34,7 +34,7 @@ def asked(known) -> Callable[..., tuple[Laplace, Evidence]]:
 
 def told(mean: Tensor, free: int) -> Laplace:
     """The encoder's answer, with a standard deviation of 0.1."""
-    return Laplace(mean, torch.diag_embed(torch.full_like(mean, 0.1)), free)
+    return Laplace(mean, torch.diag_embed(torch.full_like(mean, 0.1)), mean[:, 0], free)
 
 
 def bayesian_regression(evidence: Evidence, row: int) -> tuple[np.ndarray, np.ndarray]:
@@ -189,7 +189,8 @@ def test_a_frame_of_neighbours_counts_for_the_root_of_its_pixels():
 def test_laws_are_joined_and_chosen_row_by_row():
     generator = torch.Generator().manual_seed(0)
     one, two = (
-        Laplace(torch.randn(n, 3, generator=generator), torch.randn(n, 3, 3, generator=generator), 2) for n in (4, 2)
+        Laplace(torch.randn(n, 3, generator=generator), torch.randn(n, 3, 3, generator=generator), torch.arange(n), 2)
+        for n in (4, 2)
     )
     chosen = Laplace.joined([one, two]).select(torch.tensor([5, 0]))
     assert torch.equal(chosen.mean, torch.stack([two.mean[1], one.mean[0]]))

@@ -153,7 +153,7 @@ def test_windows_are_asked_themselves_only_when_refined(build: Build, waves: Cal
         ({"method": "physvae"}, False),
         ({"encoder__refine": False}, False),
         ({"shortest": 4}, True),
-        ({"shortest": 3}, False),
+        ({"shortest": 3}, True),
     ],
 )
 def test_what_can_be_refined(build: Build, waves: Callable[..., Trajectories], changes: dict[str, object], can: bool):

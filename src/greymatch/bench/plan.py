@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FORMAT = 2  # of the result file; what was written in another is not read
 DRAWS, GRID_DRAWS = 100, 5
+BUDGETS = ("training.minutes", "training.steps")
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,10 @@ class Run:
         from greymatch.training.fit import DEFAULT_MINUTES
 
         method_named(self.method)
-        chosen = system_named(self.system).settings(self.method)
-        chosen = chosen.updated({"training.clock": "processor", **self.changes, "training.seed": self.seed})
+        chosen = system_named(self.system).settings(self.method).updated({"training.clock": "processor"})
+        if self.changes.keys() & BUDGETS:  # one budget takes the place of the other
+            chosen = chosen.updated(dict.fromkeys(BUDGETS))
+        chosen = chosen.updated({**self.changes, "training.seed": self.seed})
         if chosen.training.minutes is None and chosen.training.steps is None:
             chosen = chosen.updated({"training.minutes": DEFAULT_MINUTES})
         return chosen

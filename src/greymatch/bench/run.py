@@ -41,7 +41,7 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
 
     if threads:
         torch.set_num_threads(threads)
-    began = time.monotonic()
+    began, made_with = time.monotonic(), _made_with()
     system, folder = system_named(run.system), run_folder(out)
     data = splits_of(run)
     model = _fitted(run, system, data, folder)
@@ -52,7 +52,7 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
         "seed": run.seed,
         "seeds": _seeds(run, system),
         "command": command(run, out),
-        **_made_with(),
+        **made_with,
         **_protocol(system, data),
         **_training(model),
         **curves(folder / METRICS),
@@ -139,6 +139,7 @@ def _training(model: GreyBox) -> dict[str, Any]:
         "windows_per_second": short(record["steps"] * model.settings.training.batch / max(record["seconds"], 1e-9)),
         "weights": weights(model),
         "validation_error": record["validation_error"],
+        "refined": record.get("refined", False),
     }
 
 

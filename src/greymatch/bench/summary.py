@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -43,6 +43,12 @@ class Summary:
 
     def text(self) -> str:
         return number(self.mean) + (f" ± {number(self.std)}" if self.std is not None else "")
+
+
+def ratio(found: Sequence[Mapping[str, float | None]]) -> Summary:
+    """A parameter's RMSE over the prior's; an error that was infinite is null in its file, and in the ratio."""
+    pairs = [(one["rmse"], one["prior_rmse"]) for one in found]
+    return Summary.of([error / prior if error is not None and prior else None for error, prior in pairs])
 
 
 def within_one_error(one: Summary, first: Summary) -> bool:

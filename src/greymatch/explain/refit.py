@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from greymatch.data.trajectories import Trajectories
 from greymatch.explain.settle import few, settle, untrained
 from greymatch.models.greybox import GreyBox
-from greymatch.training.calibration import calibrate_forecasts, calibrate_parameters
+from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit, calibrate_parameters
 from greymatch.training.validation import Validator
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def refit(explanation: Explanation, data: Trajectories, validation: Trajectories
     network.refined.fill_(1.0)
     coverage = calibrate_forecasts(network, validator).coverage
     calibrate_parameters(network, validation)
+    calibrate_misfit(network, data, validation)
     record = {
         "steps": 0,
         "validation_error": error.scaled,

@@ -15,8 +15,11 @@ FEWEST_POINTS = 4  # of a window: two derivatives of different order
 
 @dataclass(frozen=True)
 class Evidence:
-    """`top` (B, W, S, *grid), the highest derivative at each point; `doubt`, the error of its stencil; `seen`, whether
-    all states were observed there. `times` (B, W), `phase` (B, W, order*S, *grid), `inputs` (B, W, U) or None."""
+    """What each of a window's points shows, with times (B, W), inputs (B, W, U) or None and fields (B, W, S, *grid).
+
+    `top` is the highest derivative and `doubt` the error of its stencil; `seen` is 1 where all states were observed,
+    there and wherever the stencil reads. `phase` is (B, W, order*S, *grid).
+    """
 
     times: Tensor
     phase: Tensor
@@ -43,6 +46,13 @@ class Evidence:
             phase=motion.phase(order),
             top=motion.top(order),
             doubt=torch.stack([around[:, :-2], around[:, 1:-1], around[:, 2:]]).amax(0),
-            seen=motion.seen.amin(2, keepdim=True),
+            seen=_sound(motion.seen.amin(2, keepdim=True), points),
             inputs=motion.inputs,
         )
+
+
+def _sound(seen: Tensor, points: int) -> Tensor:
+    """Where every point that a stencil of `points` reads was observed: across a gap its derivative is a guess."""
+    length = seen.shape[1]
+    start = (torch.arange(length, device=seen.device) - (points - 1) // 2).clamp(0, length - points)
+    return seen.unfold(1, points, 1).amin(-1)[:, start]

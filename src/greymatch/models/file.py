@@ -17,7 +17,7 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
-FORMAT = 3
+FORMAT = 4
 KIND = "greybox"
 
 
@@ -85,7 +85,8 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
 
 def _added(written: int) -> dict[str, torch.Tensor]:
     """What a file of an older format does not hold, as it was then: a noise of zero meant that no member is kicked."""
-    return {"kicked": torch.ones(()), "refined": torch.zeros(())} if written < 3 else {}
+    added = {"kicked": torch.ones(()), "refined": torch.zeros(())} if written < 3 else {}
+    return added | ({"usual": torch.full((), torch.inf)} if written < 4 else {})
 
 
 def _check_fit(physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:

@@ -18,6 +18,7 @@ from greymatch.errors import GreymatchError
 from greymatch.models.latents import Members
 from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
+from greymatch.models.unusual import strangeness, warn_of_unusual
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.simulation.start import Start
@@ -100,6 +101,7 @@ class GreyBox:
         with torch.no_grad():
             sight = self.network.observe(history, refine)
             members = self.network.draw(sight, draws, self._generator(seed))
+        warn_of_unusual(self.network, history, sight.own)
         start = Start.of(history, self.physics.order)
         values, status = self._solved(start, members, asked, history.inputs, draws, tolerance)
         return Forecast(
@@ -138,6 +140,7 @@ class GreyBox:
         with torch.no_grad():
             sight = seen_whole(self.network, history) if whole else self.network.observe(history, refine)
             eps = self.network.draw_parameters(sight, draws, self._generator(seed))
+        warn_of_unusual(self.network, history, sight.own)
         theta = self.physics.push(eps).cpu()
         return Posterior(names=tuple(self.physics.params), draws=theta, labels=history.labels)
 
@@ -160,6 +163,11 @@ class GreyBox:
         _check_count("draws", draws)
         self._check_refine(refine)
         return track(self.network, self._checked(data), level, every, draws, refine, seed)
+
+    def strangeness(self, history: Trajectories) -> np.ndarray:
+        """How badly the model explains the end of each history (N,): up to 1 is usual, above 3 `infer` and `forecast`
+        warn. NaN for a model that cannot tell."""
+        return strangeness(self.network, self._checked(history))
 
     def physics_share(self, data: Trajectories) -> dict[str, dict[str, float]]:
         """How much of each equation comes from the known physics and how much from the residual.

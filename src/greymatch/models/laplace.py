@@ -29,10 +29,15 @@ LONGEST_STEP, NUDGE = 1.0, 0.01  # in standard deviations of the prior
 
 @dataclass(frozen=True)
 class Laplace:
-    """A normal law of eps and z together: `mean` (B, K) and `root` (B, K, K), whose square is the covariance."""
+    """A normal law of eps and z together: `mean` (B, K) and `root` (B, K, K), whose square is the covariance.
+
+    `misfit` (B,) tells how badly the field explains the window even so, in units of the error that it should have:
+    the median over the window's points. NaN where the window was not asked.
+    """
 
     mean: Tensor
     root: Tensor
+    misfit: Tensor
     free: int
 
     def latents(self) -> Latents:
@@ -45,7 +50,7 @@ class Laplace:
         return self._split((self.mean + widening * (self.root @ noise)[..., 0]).flatten(0, 1))
 
     def select(self, rows: Tensor) -> Laplace:
-        return Laplace(self.mean[rows], self.root[rows], self.free)
+        return Laplace(self.mean[rows], self.root[rows], self.misfit[rows], self.free)
 
     def _split(self, values: Tensor) -> Latents:
         return Latents(values[:, : self.free], values[:, self.free :])
@@ -55,17 +60,19 @@ class Laplace:
         """The encoder's own law about its means."""
         latents = encoded.latents
         spread = torch.cat([encoded.eps.log_std, encoded.z.log_std], 1).exp()
-        return Laplace(torch.cat([latents.eps, latents.z], 1), torch.diag_embed(spread), latents.eps.shape[1])
+        mean = torch.cat([latents.eps, latents.z], 1)
+        return Laplace(mean, torch.diag_embed(spread), mean.new_full((len(mean),), torch.nan), latents.eps.shape[1])
 
     def where(self, sound: Tensor, other: Laplace) -> Laplace:
         """This law of windows that are `sound` (B,), of others the other one."""
         mean = torch.where(sound[:, None], self.mean, other.mean)
-        return Laplace(mean, torch.where(sound[:, None, None], self.root, other.root), self.free)
+        root = torch.where(sound[:, None, None], self.root, other.root)
+        return Laplace(mean, root, torch.where(sound, self.misfit, other.misfit), self.free)
 
     @staticmethod
     def joined(parts: list[Laplace]) -> Laplace:
-        means, roots = zip(*((part.mean, part.root) for part in parts), strict=True)
-        return Laplace(torch.cat(means), torch.cat(roots), parts[0].free)
+        means, roots, misfits = zip(*((part.mean, part.root, part.misfit) for part in parts), strict=True)
+        return Laplace(torch.cat(means), torch.cat(roots), torch.cat(misfits), parts[0].free)
 
 
 def laplace(dynamics: Dynamics, evidence: Evidence, told: Laplace, unit: Tensor, noise: Tensor) -> Laplace:
@@ -83,7 +90,8 @@ def laplace(dynamics: Dynamics, evidence: Evidence, told: Laplace, unit: Tensor,
 
     found = [_descended(misfit, start) for start in (told.mean, torch.zeros_like(told.mean))]
     best = found[0].better(found[1])
-    own = Laplace(best.at, _root(best.precision).to(best.at.dtype), free)
+    left = _typical(misfit(best.at), weight.expand_as(evidence.top).flatten(1) > 0)
+    own = Laplace(best.at, _root(best.precision).to(best.at.dtype), left, free)
     return own.where((evidence.points >= FEWEST_POINTS) & best.cost.isfinite(), told)
 
 
@@ -120,6 +128,11 @@ def _descended(misfit: Callable[[Tensor], Tensor], start: Tensor) -> _Point:
         step = -torch.linalg.solve_ex(square, side[..., None])[0][..., 0]
         here = here + step.nan_to_num(0.0).clamp(-LONGEST_STEP, LONGEST_STEP).to(here.dtype)
     return best
+
+
+def _typical(wrong: Tensor, seen: Tensor) -> Tensor:
+    """The median (B,) of what is left where something was seen."""
+    return wrong.abs().masked_fill(~seen, torch.nan).nanmedian(1).values
 
 
 def _weight(evidence: Evidence, unit: Tensor, noise: Tensor) -> Tensor:

@@ -44,7 +44,8 @@ class Network(nn.Module):
     factor by which validation forecasts ask it and the posterior's standard deviations to grow. `doubt` (L,) is
     that of the parameters by themselves, which a forecast does not see where the residual makes up for them.
     `kicked` is 1 if members of a forecast carry that noise, `refined` if each window is asked itself (see `laplace`)
-    and not the encoder alone; else 0. Validation data decide both.
+    and not the encoder alone; else 0. Validation data decide both. `usual` is how badly the field explains windows
+    that it knows at worst (see `Laplace.misfit`); a window beyond that is unlike any that the model knows.
     A method that names the next point has neither encoder nor field, but `next_point`, and recalls the history itself.
     """
 
@@ -53,6 +54,7 @@ class Network(nn.Module):
     noise: Tensor
     kicked: Tensor
     refined: Tensor
+    usual: Tensor
     encoder: Encoder | CleansingEncoder
     dynamics: Dynamics
     next_point: NextPoint
@@ -69,6 +71,7 @@ class Network(nn.Module):
         self.register_buffer("noise", torch.zeros(len(physics.states)))
         self.register_buffer("kicked", torch.ones(()))
         self.register_buffer("refined", torch.zeros(()))
+        self.register_buffer("usual", torch.full((), torch.inf))
         if self.recalls:
             self.next_point = NextPoint(self.physics, scales, settings.memory, settings.residual)
             return
@@ -126,7 +129,7 @@ class Network(nn.Module):
     def askable(self) -> bool:
         """Whether a window can be asked itself: it must show derivatives, and there must be something to ask."""
         unknown = self.shapes.free + self.settings.encoder.latents
-        return not self.recalls and unknown > 0 and self.settings.lengths[-1] >= FEWEST_POINTS
+        return not self.recalls and unknown > 0 and self.settings.window >= FEWEST_POINTS
 
     @property
     def refinable(self) -> bool:
@@ -141,6 +144,8 @@ class Network(nn.Module):
 
     def ask(self, window: Window, told: Laplace, unit: Tensor) -> Laplace:
         """The posterior of windows of any length, where `told` is known of them; `unit` (B, S) is their speed."""
+        if window.times.shape[1] < FEWEST_POINTS:
+            return told
         stencil, order = self.settings.encoder.stencil, self.physics.order
         at_once = max(1, SLOPES_AT_ONCE // (window.values[0].numel() * told.mean.shape[1]))
         parts = []

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import gather, usable
+from greymatch.data.windows import Window, gather, usable
 from greymatch.models.network import Network
 from greymatch.training.validation import EnsembleError, Validator
 
@@ -20,6 +20,7 @@ NARROWEST, WIDEST = 0.25, 16.0
 HALVINGS = 6
 MOST_TRAJECTORIES, WINDOWS = 64, 6
 MOST_DOUBT = 100.0
+HARDLY = 0.995
 
 
 def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError:
@@ -70,8 +71,34 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
             network.doubt[index] = (agreed.quantile(LEVEL) / NORMAL).clamp(1.0, MOST_DOUBT)
 
 
+def calibrate_misfit(network: Network, *data: Trajectories) -> None:
+    """Set `network.usual` to what hardly a window of `data`, learned from or not, exceeds."""
+    if network.askable:
+        found = torch.cat([_misfits(network, some) for some in data])
+        network.usual.fill_(float(found.quantile(HARDLY)) if len(found) else torch.inf)
+
+
+def _misfits(network: Network, data: Trajectories) -> Tensor:
+    window, known = _windows(network, data)
+    with torch.no_grad():
+        law = network.look(window, refine=True).own
+    assert law is not None, "who can be asked gives a law"
+    found = law.misfit[known.flatten()]
+    return found[found.isfinite()]
+
+
 def _estimates(network: Network, data: Trajectories) -> tuple[Tensor, Tensor, Tensor]:
     """Mean and variance of eps (N, WINDOWS, L) from windows over each trajectory, and which exist (N, WINDOWS)."""
+    window, known = _windows(network, data)
+    with torch.no_grad():
+        generator = torch.Generator(window.times.device).manual_seed(0)
+        eps = network.draw_parameters(network.look(window), DRAWS, generator)
+    eps = eps.reshape(DRAWS, len(known), WINDOWS, -1)
+    return eps.mean(0), eps.var(0), known
+
+
+def _windows(network: Network, data: Trajectories) -> tuple[Window, Tensor]:
+    """Windows (N * WINDOWS) spread over each trajectory, and which of them exist (N, WINDOWS)."""
     length = network.settings.window
     data = data.select(slice(MOST_TRAJECTORIES))
     there = usable(data, length)
@@ -81,9 +108,4 @@ def _estimates(network: Network, data: Trajectories) -> tuple[Tensor, Tensor, Te
     ends = order.gather(1, place.round().long())
     known = (ends < there.shape[1]) & (ends.diff(dim=1, prepend=ends[:, :1] - 1) > 0)
     rows = torch.arange(len(data), device=ends.device).repeat_interleave(WINDOWS)
-    window = gather(data, rows, ends.clamp_max(there.shape[1] - 1).clamp_min(length - 1).flatten(), length)
-    with torch.no_grad():
-        generator = torch.Generator(window.times.device).manual_seed(0)
-        eps = network.draw_parameters(network.look(window), DRAWS, generator)
-    eps = eps.reshape(DRAWS, len(data), WINDOWS, -1)
-    return eps.mean(0), eps.var(0), known
+    return gather(data, rows, ends.clamp_max(there.shape[1] - 1).clamp_min(length - 1).flatten(), length), known

@@ -24,7 +24,7 @@ from greymatch.models.network import Network
 from greymatch.physics.check import check_physics
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
-from greymatch.training.calibration import calibrate_forecasts, calibrate_parameters
+from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit, calibrate_parameters
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, meter
 from greymatch.training.recipe import recipe
@@ -150,7 +150,9 @@ def _finished(problem: Problem, loop: Loop) -> GreyBox:
     """The model with its best weights and calibrated draws."""
     loop.load_best()
     found = calibrate_forecasts(loop.network, loop.validator)
-    calibrate_parameters(loop.network, problem.held_out.to(loop.network.noise.device))
+    train, held_out = (part.to(loop.network.noise.device) for part in (problem.train, problem.held_out))
+    calibrate_parameters(loop.network, held_out)
+    calibrate_misfit(loop.network, train, held_out)
     record = _record(loop, problem) | {"validation_coverage": found.coverage}
     return GreyBox(problem.physics, loop.network.cpu().float().eval(), record)
 
@@ -277,6 +279,8 @@ def _record(loop: Loop, problem: Problem) -> dict[str, Any]:
         "data": fingerprint(problem.train),
         "parameters": sum(p.numel() for p in loop.network.parameters()),
         "widening": float(loop.network.widening),
+        "refined": bool(loop.network.refined),
+        "kicked": bool(loop.network.kicked),
         "doubt": dict(zip(loop.network.physics.free, loop.network.doubt.tolist(), strict=True)),
         "noise": [float(value) ** 0.5 for value in state.noise.value],
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from greymatch.bench.benchmark import Benchmark, Choice, Plan
 from greymatch.bench.plan import Run, system_named
 from greymatch.bench.sheet import Row, Sheet
-from greymatch.bench.summary import Result, Summary, by_system, grouped, mse
+from greymatch.bench.summary import Result, Summary, by_system, grouped, mse, ratio
 from greymatch.bench.variants import VARIANTS, WHOLE, Variant
 from greymatch.bench.view import View
 from greymatch.errors import GreymatchError
@@ -101,14 +101,11 @@ def _row(system: str, variant: Variant, runs: Sequence[Result], whole: float | N
         "seeds": len(runs),
         "mse": error,
         "times": error.mean / whole if error.mean is not None and whole else None,
-        "parameters": ", ".join(f"{name} {_ratio(runs, name).text()}" for name in runs[0]["parameters"]),
+        "parameters": ", ".join(
+            f"{name} {ratio([run['parameters'][name] for run in runs]).text()}" for name in runs[0]["parameters"]
+        ),
         "seconds": Summary.of([run["training_seconds"] for run in runs]),
     }
-
-
-def _ratio(runs: Sequence[Result], name: str) -> Summary:
-    found = [run["parameters"][name] for run in runs]
-    return Summary.of([one["rmse"] / one["prior_rmse"] for one in found])
 
 
 def draw(sheet: Sheet) -> Figure:

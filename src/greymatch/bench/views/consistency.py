@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from greymatch.bench.benchmark import Benchmark
 from greymatch.bench.sheet import Cell, Row, Sheet
-from greymatch.bench.summary import Result, Summary, by_system_and_method, grouped
+from greymatch.bench.summary import Result, Summary, by_system_and_method, grouped, ratio
 from greymatch.bench.view import View
 from greymatch.bench.views.parameters import GREY_BOX
 
@@ -48,11 +48,11 @@ def _rows(system: str, method: str, runs: Sequence[Result]) -> list[Row]:
 
 
 def _row(system: str, method: str, name: str, found: Sequence[dict[str, float]]) -> Row:
-    cv, ratio = Summary.of([one["cv"] for one in found]), Summary.of([one["rmse"] / one["prior_rmse"] for one in found])
+    cv, error = Summary.of([one["cv"] for one in found]), ratio(found)
     spread = found[0]["spread"]
-    verdict = "collapsed" if collapsed(cv.order, ratio.order, spread) else ""
+    verdict = "collapsed" if collapsed(cv.order, error.order, spread) else ""
     place = {"system": system, "parameter": name, "method": method, "seeds": len(found)}
-    return {**place, "cv": cv, "spread": spread, "ratio": ratio, "verdict": verdict}
+    return {**place, "cv": cv, "spread": spread, "ratio": error, "verdict": verdict}
 
 
 def collapsed(cv: float, ratio: float, spread: float) -> bool:

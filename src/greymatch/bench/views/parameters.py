@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from greymatch.bench.benchmark import Benchmark
 from greymatch.bench.sheet import Row, Sheet
-from greymatch.bench.summary import Result, Summary, by_system_and_method, mse
+from greymatch.bench.summary import Result, Summary, by_system_and_method, mse, ratio
 from greymatch.bench.view import View
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ def _rows(system: str, method: str, runs: Sequence[Result]) -> list[Row]:
             "parameter": name,
             "method": method,
             "seeds": len(runs),
-            "ratio": Summary.of(
-                [run["parameters"][name]["rmse"] / run["parameters"][name]["prior_rmse"] for run in runs]
-            ),
+            "ratio": ratio([run["parameters"][name] for run in runs]),
             **{kind: Summary.of([run["parameters"][name][kind] for run in runs]) for kind in ("rmse", "coverage")},
             "prior_rmse": runs[0]["parameters"][name]["prior_rmse"],
             "mse": mse(runs),

@@ -67,6 +67,8 @@ def matrix(results: Sequence[Result]) -> Sheet:
 
 def best_reference(runs: Sequence[Result]) -> str:
     known = {name: scores["mse"] for name, scores in runs[0]["references"].items() if scores["mse"] is not None}
+    if not known:
+        return "–"
     best = min(known, key=lambda name: known[name])
     return f"{number(known[best])} ({best})"
 

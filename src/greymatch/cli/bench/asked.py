@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from greymatch.bench.benchmark import Benchmark, Choice
 
 QUICK = {"training.minutes": 0.3, "training.steps": None, "training.validations": 6}
+OWN_OPTIONS = {"method": "--methods", "training.seed": "--seeds"}
 QUICK_DRAWS, QUICK_VAL, QUICK_TEST = 5, 10, 40
 
 
@@ -54,6 +55,9 @@ class Asked:
 
     def _settings(self) -> dict[str, Any]:
         asked = with_budget(chosen(self.changes, training__minutes=self.minutes))
+        for key, option in OWN_OPTIONS.items():
+            if key in asked:
+                raise GreymatchError(f"`--set {key}=...` is not for a benchmark. Use `{option}`.")
         return {**QUICK, **asked} if self.quick else asked
 
 
@@ -80,7 +84,7 @@ def _list(text: str, option: str) -> list[str]:
 def _seeds(text: str) -> list[int]:
     parts = _list(text, "seeds")
     try:
-        return [int(part) for part in parts]
+        return list(dict.fromkeys(int(part) for part in parts))
     except ValueError:
         raise GreymatchError(f"`--seeds` must be whole numbers with commas between; got {text!r}.") from None
 

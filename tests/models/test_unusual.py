@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.models.greybox import GreyBox
+from greymatch.models.unusual import UnusualHistoryWarning
+from greymatch.training.calibration import calibrate_misfit
+
+
+@pytest.fixture
+def model(known) -> GreyBox:
+    network, data, _, _ = known
+    network.noise.fill_(0.01)
+    calibrate_misfit(network, data)
+    return GreyBox(network.physics, network)
+
+
+def alien(data: Trajectories) -> Trajectories:
+    """The third trajectory pushed to and fro by something that no spring or damper does."""
+    values = data.values.clone()
+    values[2, :, 1] += torch.sin(9 * data.times[2])
+    return replace(data, values=values)
+
+
+@pytest.mark.parametrize("refine", [None, True, False])
+def test_a_motion_that_nothing_explains_is_told_by_name(model, known, refine):
+    history = alien(known[1].first(20))
+    found = model.strangeness(history)
+    assert found[2] > 10
+    assert np.delete(found, 2).max() < 3
+    with pytest.warns(UnusualHistoryWarning, match="1 of 12 histories \\(trajectory 2\\)"):
+        model.infer(history, draws=2, refine=refine)
+    with pytest.warns(UnusualHistoryWarning):
+        model.forecast(history, [3.0], draws=2, refine=refine)
+
+
+def test_what_the_model_knows_is_met_in_silence(model, known):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.infer(known[1].first(20), draws=2)
+        model.forecast(known[1].first(20), [3.0], draws=2)
+    assert model.strangeness(known[1].first(20)).max() < 3
+
+
+def test_hardly_a_window_of_validation_data_is_above_one(model, known):
+    _, data, _, _ = known
+    found = np.concatenate([model.strangeness(data.first(points)) for points in (12, 16, 20, 24, 28)])
+    assert (found > 1).mean() < 0.2
+
+
+def test_a_model_that_was_not_judged_says_nothing(known):
+    network, data, _, _ = known
+    assert np.isnan(GreyBox(network.physics, network).strangeness(data.first(20))).all()
+
+
+def test_a_method_that_cannot_be_asked_says_nothing(build, waves):
+    network = build(method="tfm")
+    calibrate_misfit(network, waves(1, ()))
+    assert np.isnan(GreyBox(network.physics, network).strangeness(waves(1, ()))).all()
