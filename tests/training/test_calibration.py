@@ -23,7 +23,10 @@ class Ideal:
     def __init__(self, right: float, harm: float = -0.1) -> None:
         self.right, self.harm = right, harm
 
-    def ensemble(self, network: Network, level: float, draws: int) -> EnsembleError:
+    def sight(self, network: Network, draws: int) -> None:
+        assert draws == DRAWS
+
+    def ensemble(self, network: Network, sight: None, level: float, draws: int) -> EnsembleError:
         assert (level, draws) == (LEVEL, DRAWS)
         reach = float(network.widening) / self.right * 1.6449  # the 95 % quantile of the normal
         covered = float(torch.erf(torch.tensor(reach / 2**0.5)))
@@ -65,7 +68,7 @@ def test_it_stays_within_its_bounds():
 
 def test_the_coverage_it_reports_is_that_of_the_factor_it_sets():
     network, coverage = calibrated(2.0)
-    found = Ideal(2.0).ensemble(network, LEVEL, DRAWS)  # pyright: ignore[reportArgumentType]
+    found = Ideal(2.0).ensemble(network, None, LEVEL, DRAWS)  # pyright: ignore[reportArgumentType]
     assert found.coverage == coverage
 
 

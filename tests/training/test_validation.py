@@ -91,13 +91,13 @@ def test_coverage_of_a_known_spread_is_its_closed_form(decays: Decays, tiny: Set
     line = replace(data, values=values)
     network = untrained(still(rate=1.0), data, tiny)
     validator = Validator.of(line, tiny.window)
-    assert validator.ensemble(network, 0.9, 24).coverage == 1.0
+    assert validator.ensemble(network, validator.sight(network, 24), 0.9, 24).coverage == 1.0
     values = values.clone()
     values[:, tiny.window :] += lead[..., None]
     away = Validator.of(replace(data, values=values), tiny.window)
-    assert away.ensemble(network, 0.9, 24).coverage == 0.0
+    assert away.ensemble(network, away.sight(network, 24), 0.9, 24).coverage == 0.0
     network.widening.fill_(50.0)
-    assert away.ensemble(network, 0.9, 24).coverage == 1.0
+    assert away.ensemble(network, away.sight(network, 24), 0.9, 24).coverage == 1.0
 
 
 def told(monkeypatch: pytest.MonkeyPatch, errors: dict[bool, float]) -> list[bool]:

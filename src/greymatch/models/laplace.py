@@ -21,8 +21,10 @@ from torch import Tensor
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.latents import Encoded, Latents
+from greymatch.models.pixels import at_pixels, some_pixels
 
 SWEEPS = 6
+PIXELS = 256  # of a field
 LEAST_NOISE = 1e-3  # relative error of a derivative, as far as a field is trusted
 LONGEST_STEP, NUDGE = 1.0, 0.01  # in standard deviations of the prior
 
@@ -80,17 +82,23 @@ def laplace(dynamics: Dynamics, evidence: Evidence, told: Laplace, unit: Tensor,
 
     `noise` (S,) is the error of the field in `unit` (B, S) of its derivative.
     """
-    free = told.free
-    weight = _weight(evidence, unit, noise)
+    free, axes = told.free, evidence.top.ndim - 3
+    pixels = _pixels(dynamics, evidence)
+
+    def seen(field: Tensor) -> Tensor:
+        return field if pixels is None else at_pixels(field, pixels, axes)
+
+    phase, top, weight = seen(evidence.phase), seen(evidence.top), seen(_weight(evidence, unit, noise, pixels))
 
     def misfit(latents: Tensor) -> Tensor:
         law = Latents(latents[:, :free], latents[:, free:]).over(evidence.times.shape[1])
-        said = dynamics.parts(evidence.times, evidence.phase, law, evidence.inputs).total
-        return ((said - evidence.top) * weight).flatten(1)
+        known = dynamics.known(evidence.times, evidence.phase, law, evidence.inputs)
+        said = dynamics.completed(evidence.times, phase, law, evidence.inputs, seen(known)).total
+        return ((said - top) * weight).flatten(1)
 
     found = [_descended(misfit, start) for start in (told.mean, torch.zeros_like(told.mean))]
     best = found[0].better(found[1])
-    left = _typical(misfit(best.at), weight.expand_as(evidence.top).flatten(1) > 0)
+    left = _typical(misfit(best.at), weight.flatten(1) > 0)
     own = Laplace(best.at, _root(best.precision).to(best.at.dtype), left, free)
     return own.where((evidence.points >= FEWEST_POINTS) & best.cost.isfinite(), told)
 
@@ -130,18 +138,27 @@ def _descended(misfit: Callable[[Tensor], Tensor], start: Tensor) -> _Point:
     return best
 
 
+def _pixels(dynamics: Dynamics, evidence: Evidence) -> Tensor | None:
+    """The cells that are asked, if not all of them."""
+    grid = evidence.top.shape[3:]
+    if not grid or not dynamics.settings.pointwise:
+        return None
+    return some_pixels(grid, PIXELS, evidence.top.device)
+
+
 def _typical(wrong: Tensor, seen: Tensor) -> Tensor:
     """The median (B,) of what is left where something was seen."""
     return wrong.abs().masked_fill(~seen, torch.nan).nanmedian(1).values
 
 
-def _weight(evidence: Evidence, unit: Tensor, noise: Tensor) -> Tensor:
+def _weight(evidence: Evidence, unit: Tensor, noise: Tensor, pixels: Tensor | None) -> Tensor:
     """One over the standard deviation of each derivative, zero where it was not seen. Neighbours on a grid err
-    together: the evidence of a frame grows with the root of its points."""
-    axes = evidence.top.ndim - 3
-    size = (unit * (noise.square() + LEAST_NOISE**2).sqrt()).reshape(len(unit), 1, -1, *(1,) * axes)
-    cells = evidence.top.shape[3:].numel() if axes else 1
-    return evidence.seen * cells**-0.25 / (size.square() + evidence.doubt.square()).sqrt()
+    together: the evidence of a frame grows with the root of its cells, shared by those that are asked."""
+    grid = evidence.top.shape[3:]
+    size = (unit * (noise.square() + LEAST_NOISE**2).sqrt()).reshape(len(unit), 1, -1, *(1,) * len(grid))
+    asked = grid.numel() if pixels is None else len(pixels)
+    share = (grid.numel() ** 0.5 / asked) ** 0.5
+    return evidence.seen * share / (size.square() + evidence.doubt.square()).sqrt()
 
 
 def _linearised(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from greymatch.data.scaling import Scales
 from greymatch.models.motion import Motion
+from greymatch.models.pixels import at_pixels, some_pixels
 from greymatch.models.regression import Linearised
 from greymatch.physics.physics import Physics
 
@@ -36,11 +37,12 @@ class Probe:
     @staticmethod
     def of(motion: Motion, found: Linearised, amplitude: Tensor, scales: Scales, order: int, points: int) -> Probe:
         """`points` frames of each window; their number must not depend on its length."""
-        frames, pixels = _frames(motion, points), _pixels(motion)
+        frames, grid = _frames(motion, points), motion.values.shape[3:]
+        pixels = some_pixels(grid, PIXELS, motion.values.device) if grid else None
 
         def picked(field: Tensor) -> Tensor:
             field = field[:, frames]
-            return field if pixels is None else _at_pixels(field, pixels, motion.values.ndim - 3)
+            return field if pixels is None else at_pixels(field, pixels, len(grid))
 
         per = motion.per_channel
         center, spread = scales.phase(order)
@@ -88,16 +90,3 @@ def _frames(motion: Motion, points: int) -> Tensor:
     length = motion.times.shape[1]
     first = length - probe_points(length, motion.values.ndim > 3)
     return torch.linspace(first, length - 1, points, device=motion.times.device).round().long()
-
-
-def _pixels(motion: Motion) -> Tensor | None:
-    cells = motion.values.shape[3:].numel()
-    if motion.values.ndim == 3:
-        return None
-    order = torch.randperm(cells, generator=torch.Generator().manual_seed(0))
-    return order[:PIXELS].to(motion.values.device)
-
-
-def _at_pixels(field: Tensor, pixels: Tensor, axes: int) -> Tensor:
-    chosen = field.flatten(field.ndim - axes)[..., pixels]
-    return chosen.reshape(*chosen.shape, *(1,) * (axes - 1))

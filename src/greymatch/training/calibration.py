@@ -11,7 +11,7 @@ from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, gather, usable
-from greymatch.models.network import Network
+from greymatch.models.network import Network, Sight
 from greymatch.training.validation import EnsembleError, Validator
 
 LEVEL, NORMAL = 0.9, 1.6449
@@ -29,26 +29,26 @@ def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError
     Members carry the error that matching left unexplained as a constant one, unless the ensemble does better by
     CRPS without it: with noisy data that error lies in the observations, not in the field.
     """
-    found = []
+    found, sight = [], validator.sight(network, DRAWS)
     for kicked in (1.0, 0.0):
         network.kicked.fill_(kicked)
-        found.append((_widened(network, validator), network.widening.clone(), kicked))
+        found.append((_widened(network, validator, sight), network.widening.clone(), kicked))
     best, widening, kicked = min(found, key=lambda one: one[0].crps)
     network.widening.copy_(widening)
     network.kicked.fill_(kicked)
     return best
 
 
-def _widened(network: Network, validator: Validator) -> EnsembleError:
+def _widened(network: Network, validator: Validator, sight: Sight) -> EnsembleError:
     """Bisection on the logarithm of the widening."""
     low, high = NARROWEST, WIDEST
     for _ in range(HALVINGS):
         middle = (low * high) ** 0.5
         network.widening.fill_(middle)
-        covers = validator.ensemble(network, LEVEL, DRAWS).coverage >= LEVEL
+        covers = validator.ensemble(network, sight, LEVEL, DRAWS).coverage >= LEVEL
         low, high = (low, middle) if covers else (middle, high)
     network.widening.fill_((low * high) ** 0.5)
-    return validator.ensemble(network, LEVEL, DRAWS)
+    return validator.ensemble(network, sight, LEVEL, DRAWS)
 
 
 def calibrate_parameters(network: Network, data: Trajectories) -> None:

@@ -12,7 +12,7 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, gather, usable
 from greymatch.errors import GreymatchError
 from greymatch.forecast.ensemble import covered, crps
-from greymatch.models.network import Network
+from greymatch.models.network import Network, Sight
 from greymatch.models.rollout import roll_out
 from greymatch.simulation.start import Start
 
@@ -98,14 +98,23 @@ class Validator:
             failed=int((solution.status != 0).sum()),
         )
 
-    def ensemble(self, network: Network, level: float, draws: int) -> EnsembleError:
+    def sight(self, network: Network, draws: int) -> Sight:
+        """What is known of the trajectories that an ensemble of so many draws is judged on."""
+        with torch.no_grad():
+            return network.look(self.window.select(torch.arange(self._judged(draws), device=self.times.device)))
+
+    def _judged(self, draws: int) -> int:
+        fitting = NUMBERS_FOR_COVERAGE // (draws * self.truth[0].numel())
+        return max(1, min(len(self.times), MOST_FOR_COVERAGE, fitting))
+
+    def ensemble(self, network: Network, sight: Sight, level: float, draws: int) -> EnsembleError:
         """How an ensemble does on the same trajectories, always with the same random numbers."""
-        count = max(1, min(len(self.times), MOST_FOR_COVERAGE, NUMBERS_FOR_COVERAGE // (draws * self.truth[0].numel())))
+        count = self._judged(draws)
         rows = torch.arange(count, device=self.times.device).repeat(draws)
         generator = torch.Generator(self.times.device).manual_seed(0)
         with torch.no_grad():
             shown = self.window.select(rows[:count])
-            members = network.draw(network.look(shown), draws, generator)
+            members = network.draw(sight, draws, generator)
             start = Start.of(shown, network.physics.order).select(rows)
             signals = self.signals.select(rows) if self.signals else None
             solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
