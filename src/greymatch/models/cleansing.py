@@ -41,9 +41,9 @@ class CleansingEncoder(nn.Module):
         `sample=False`."""
         features = Features(*(part.repeat(copies, *(1,) * (part.ndim - 1)) for part in features))
         z_law = self.plain.law_of_z(self.plain.seen(features), features).widened(widening)
-        z = z_law.sample(generator) if sample else z_law.mean
+        z = z_law.sample(generator, copies) if sample else z_law.mean
         eps_law = self.of_physics(self.cleansed(features, z)).widened(widening)
-        eps = eps_law.sample(generator) if sample else eps_law.mean
+        eps = eps_law.sample(generator, copies) if sample else eps_law.mean
         return Encoded(Latents(eps, z), z_law, eps_law)
 
     def of_physics(self, features: Features) -> Gaussian:

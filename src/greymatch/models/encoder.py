@@ -57,9 +57,9 @@ class Encoder(nn.Module):
         seen = self.seen(features).repeat(copies, 1)
         features = features._replace(summary=features.summary.repeat(copies, 1))
         z_law = self.law_of_z(seen, features).widened(widening)
-        z = z_law.sample(generator) if sample else z_law.mean
+        z = z_law.sample(generator, copies) if sample else z_law.mean
         eps_law = self.law_of_eps(seen, features, z if self.structured else torch.zeros_like(z)).widened(widening)
-        eps = eps_law.sample(generator) if sample else eps_law.mean
+        eps = eps_law.sample(generator, copies) if sample else eps_law.mean
         return Encoded(Latents(eps, z), z_law, eps_law)
 
     def seen(self, features: Features) -> Tensor:

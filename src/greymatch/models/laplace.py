@@ -20,7 +20,7 @@ from torch import Tensor
 
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.evidence import FEWEST_POINTS, Evidence
-from greymatch.models.latents import Encoded, Latents
+from greymatch.models.latents import Encoded, Latents, mirrored
 from greymatch.models.pixels import at_pixels, some_pixels
 
 SWEEPS = 6
@@ -47,8 +47,7 @@ class Laplace:
 
     def sample(self, draws: int, generator: torch.Generator | None, widening: Tensor | float = 1.0) -> Latents:
         """Draws (draws * B), draw after draw, with standard deviations times `widening`."""
-        shape = (draws, *self.mean.shape, 1)
-        noise = torch.randn(shape, generator=generator, device=self.mean.device, dtype=self.mean.dtype)
+        noise = mirrored(draws, self.mean, generator)[..., None]
         return self._split((self.mean + widening * (self.root @ noise)[..., 0]).flatten(0, 1))
 
     def select(self, rows: Tensor) -> Laplace:

@@ -11,6 +11,17 @@ from greymatch.models.memory import Memory
 from greymatch.physics.priors import kl_to_standard_normal
 
 
+def mirrored(draws: int, like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Standard normal numbers (draws, *like) in pairs n and -n, and with an odd count one of zeros.
+
+    Then the mean of a few draws is that of many, as far as what is drawn acts linearly. A single one is plain.
+    """
+    count = draws // 2 if draws > 1 else 1
+    shape = (count, *like.shape)
+    noise = torch.randn(shape, generator=generator, device=like.device, dtype=like.dtype)
+    return noise if draws == 1 else torch.cat([noise, -noise, torch.zeros_like(noise[: draws % 2])])
+
+
 @dataclass(frozen=True)
 class Gaussian:
     """A diagonal normal distribution (..., K)."""
@@ -18,9 +29,10 @@ class Gaussian:
     mean: Tensor
     log_std: Tensor
 
-    def sample(self, generator: torch.Generator | None) -> Tensor:
-        noise = torch.randn(self.mean.shape, generator=generator, device=self.mean.device, dtype=self.mean.dtype)
-        return self.mean + self.log_std.exp() * noise
+    def sample(self, generator: torch.Generator | None, copies: int = 1) -> Tensor:
+        """A draw for each row; rows that are `copies` of others, one after another, are drawn in mirrored pairs."""
+        like = self.mean[: len(self.mean) // copies]
+        return self.mean + self.log_std.exp() * mirrored(copies, like, generator).flatten(0, 1)
 
     def widened(self, factor: Tensor | float) -> Gaussian:
         """The same mean with standard deviations times `factor`."""

@@ -18,7 +18,7 @@ from greymatch.models.encoder import Encoder, Shapes
 from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.features import Features, window_features
 from greymatch.models.laplace import Laplace, laplace
-from greymatch.models.latents import Encoded, Latents, Members
+from greymatch.models.latents import Encoded, Latents, Members, mirrored
 from greymatch.models.memory import Memory
 from greymatch.models.next_point import NextPoint
 from greymatch.models.probe import Probe, probe_points
@@ -190,7 +190,7 @@ class Network(nn.Module):
         latents = self._latents(sight, draws, generator, self.widening)
         unit = self.next_point.scales_top if self.recalls else self.dynamics.scales_top
         size = self.widening * self.kicked * self.noise * unit * features.amplitude
-        noise = torch.randn((draws, *size.shape), generator=generator, device=size.device)
+        noise = mirrored(draws, size, generator)
         return Members(latents, (noise * size).flatten(0, 1), Memory.unpacked(features) if self.recalls else None)
 
     def draw_parameters(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Tensor:
@@ -212,7 +212,7 @@ class Network(nn.Module):
             return sight.own.sample(draws, generator, widening)
         parts = []
         features = self.informed(sight.features)
-        at_once = max(1, NUMBERS_AT_ONCE // features.sequence.numel())
+        at_once = max(2, NUMBERS_AT_ONCE // features.sequence.numel() // 2 * 2)  # even, for pairs
         for first in range(0, draws, at_once):
             copies = min(at_once, draws - first)
             parts.append(self.encoder(features, generator, widening=widening, copies=copies).latents)
