@@ -60,6 +60,17 @@ def test_benchmarks_share_runs_which_are_not_done_twice(
     assert "Short runs" not in (tmp_path / "table.md").read_text()
 
 
+def test_what_is_stored_is_shown_and_nothing_is_run(
+    greymatch, small_system, tmp_path: Path, done_runs: list[str]
+) -> None:
+    greymatch(*TABLE, "--methods", "vgb-dm", "--out", tmp_path)
+    done = greymatch(*TABLE, "--methods", "vgb-dm,vbb-dm", "--out", tmp_path, "--stored", "--json")
+    assert done.code == 0, done.err
+    assert done.json["runs"] == done_runs == ["pendulum-vgb-dm-0"]
+    both = greymatch(*TABLE, "--stored", "--fresh", "--out", tmp_path)
+    assert (both.code, "Leave one out" in both.err) == (2, True)
+
+
 def test_quick_keeps_to_a_folder_of_its_own_and_says_so(
     greymatch, small_system, tmp_path: Path, done_runs: list[str]
 ) -> None:

@@ -26,7 +26,7 @@ QUICK = "quick"
 
 
 def perform(benchmark: Benchmark, asked: Asked, out: str, jobs: int | None, fresh: bool, output: Output) -> bool:
-    """Whether any run failed; Ctrl-C leaves by itself."""
+    """Whether any run failed; Ctrl-C leaves by itself. With no `jobs` at all, 0, only what is there is shown."""
     plan = benchmark.plan(asked.choice(benchmark))
     for run in plan.runs:
         run.asked()  # settings and data are checked before any work is done
@@ -36,7 +36,7 @@ def perform(benchmark: Benchmark, asked: Asked, out: str, jobs: int | None, fres
         _forget(run, runs)
     for reason in plan.skipped:
         output.note(reason)
-    failures = _execute(plan.runs, runs, jobs, output.quiet)
+    failures = [] if jobs == 0 else _execute(plan.runs, runs, jobs, output.quiet)
     _show(benchmark, plan, where, asked.quick, failures, output)
     for failure in failures:
         typer.echo(failure.text(), err=True)
