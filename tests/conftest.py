@@ -115,6 +115,14 @@ def known(damped: Damped) -> Damped:
     return damped
 
 
+@pytest.fixture
+def asked(known: Damped) -> GreyBox:
+    """That network as a model which asks each window itself."""
+    network = known[0]
+    network.refined.fill_(1.0)
+    return GreyBox(network.physics, network)
+
+
 class Known(nn.Module):
     """The true residual in the nets' own units: -(0.5 + z / 2) b in the second equation."""
 

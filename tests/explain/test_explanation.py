@@ -11,14 +11,6 @@ from greymatch.explain import Term, explain
 from greymatch.models.greybox import GreyBox
 
 
-@pytest.fixture
-def asked(known) -> GreyBox:
-    """b' = -k a - d b, of which the physics misses the damping and the residual has it exactly."""
-    network = known[0]
-    network.refined.fill_(1.0)
-    return GreyBox(network.physics, network)
-
-
 def test_the_missing_term_is_found_alone_with_the_coefficient_of_each_trajectory(asked, known):
     _, data, _, damping = known
     found = asked.explain(data)

@@ -40,11 +40,12 @@ def command(
     box = load_model(model, physics)
     names = [name.strip() for name in among.split(",")] if among else None
     found = box.explain(read_history(box.physics, data, None, trajectory, time), degree, names)
+    told = tree(found)
     if out is not None:
-        write_json(out, plain(tree(found)))
+        write_json(out, plain(told))
     output = Output(quiet, as_json)
     output.show(str(found), *([f"written to {out}"] if out else []))
-    output.finish(tree(found))
+    output.finish(told)
 
 
 def tree(found: Explanation) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def explain(
 
     ```python
     explanation = model.explain(train)
-    print(explanation)            # angle'' = known - 1.05 angle_dot
+    print(explanation)            # angle'' = known - ... angle_dot
     better = explanation.refit(train)
     ```
 

@@ -27,11 +27,6 @@ class Term:
         return " ".join(name if power == 1 else f"{name}^{power}" for name, power in self.powers) or "1"
 
     @property
-    def code(self) -> str:
-        """As Python has it, with states in `x` and inputs in `u`: see `Variables`."""
-        return " * ".join(name if power == 1 else f"{name}**{power}" for name, power in self.powers) or "1.0"
-
-    @property
     def identifier(self) -> str:
         return "_".join(f"{name}{power if power > 1 else ''}" for name, power in self.powers) or "constant"
 
