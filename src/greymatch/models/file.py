@@ -86,7 +86,7 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
 def _added(written: int) -> dict[str, torch.Tensor]:
     """What a file of an older format does not hold, as it was then: a noise of zero meant that no member is kicked."""
     added = {"kicked": torch.ones(()), "refined": torch.zeros(())} if written < 3 else {}
-    return added | ({"usual": torch.full((), torch.inf)} if written < 4 else {})
+    return added | ({"usual": torch.zeros(())} if written < 4 else {})
 
 
 def _check_fit(physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:

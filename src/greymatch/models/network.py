@@ -45,7 +45,7 @@ class Network(nn.Module):
     that of the parameters by themselves, which a forecast does not see where the residual makes up for them.
     `kicked` is 1 if members of a forecast carry that noise, `refined` if each window is asked itself (see `laplace`)
     and not the encoder alone; else 0. Validation data decide both. `usual` is how badly the field explains windows
-    that it knows at worst (see `Laplace.misfit`); a window beyond that is unlike any that the model knows.
+    that it knows at worst (see `Laplace.misfit`), 0 if nothing tells; a window beyond that is unlike all of them.
     A method that names the next point has neither encoder nor field, but `next_point`, and recalls the history itself.
     """
 
@@ -71,7 +71,7 @@ class Network(nn.Module):
         self.register_buffer("noise", torch.zeros(len(physics.states)))
         self.register_buffer("kicked", torch.ones(()))
         self.register_buffer("refined", torch.zeros(()))
-        self.register_buffer("usual", torch.full((), torch.inf))
+        self.register_buffer("usual", torch.zeros(()))
         if self.recalls:
             self.next_point = NextPoint(self.physics, scales, settings.memory, settings.residual)
             return

@@ -24,12 +24,12 @@ def strangeness(network: Network, history: Trajectories, own: Laplace | None = N
 
     Up to 1 is usual. NaN where it cannot be told. `own` is what was found of the windows, if they were asked.
     """
-    if not network.askable or not bool(network.usual.isfinite()):
+    if not network.askable or not bool(network.usual):
         return np.full(len(history), np.nan)
     with torch.no_grad():
         own = own or network.observe(history, refine=True).own
     assert own is not None, "who can be asked gives a law"
-    return (own.misfit / network.usual.clamp_min(1e-12)).cpu().double().numpy()
+    return (own.misfit / network.usual).cpu().double().numpy()
 
 
 def warn_of_unusual(network: Network, history: Trajectories, own: Laplace | None) -> None:

@@ -21,6 +21,8 @@ HALVINGS = 6
 MOST_TRAJECTORIES, WINDOWS = 64, 6
 MOST_DOUBT = 100.0
 HARDLY = 0.995
+# A model of data that it explains to the last digit would call every other digit strange.
+EXACT = 1e-12
 
 
 def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError:
@@ -75,7 +77,7 @@ def calibrate_misfit(network: Network, *data: Trajectories) -> None:
     """Set `network.usual` to what hardly a window of `data`, learned from or not, exceeds."""
     if network.askable:
         found = torch.cat([_misfits(network, some) for some in data])
-        network.usual.fill_(float(found.quantile(HARDLY)) if len(found) else torch.inf)
+        network.usual.fill_(float(found.quantile(HARDLY).clamp_min(EXACT)) if len(found) else 0.0)
 
 
 def _misfits(network: Network, data: Trajectories) -> Tensor:
