@@ -124,7 +124,11 @@ class TrainingSettings(Section):
         default=5.0, gt=0, description="gradients larger than this multiple of their usual norm are cut"
     )
     ema: float = Field(default=0.999, ge=0, lt=1, description="decay of the averaged weights that are kept; 0: none")
-    validations: int = Field(default=20, ge=1, description="how many times the forecast is validated in the run")
+    validations: int = Field(
+        default=20,
+        ge=1,
+        description="how many times the forecast is validated in the run; fewer if they took a tenth of its minutes",
+    )
     patience: int | None = Field(default=None, ge=1, description="stop after so many validations without gain")
     checkpoint_seconds: float = Field(default=30.0, ge=0, description="longest time between two checkpoints")
     device: str = Field(default="auto", description="auto, cpu, cuda or cuda:N")

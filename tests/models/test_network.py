@@ -158,7 +158,7 @@ def test_windows_are_asked_themselves_only_when_refined(build: Build, waves: Cal
 )
 def test_what_can_be_refined(build: Build, waves: Callable[..., Trajectories], changes: dict[str, object], can: bool):
     network = build(trained=True, **changes)
-    assert network.refinable == can
+    assert network.prefers_asking == can
     network.refined.fill_(1.0)
     assert (network.look(windows_of(network, waves).gather(torch.arange(2))).own is not None) == can
 

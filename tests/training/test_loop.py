@@ -20,6 +20,7 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
 from greymatch.settings import Settings
+from greymatch.training import loop
 from greymatch.training.fit import fit
 from greymatch.training.loop import LAST, NonFiniteError, Swapped, schedule
 from greymatch.training.validation import ForecastError, Validator
@@ -70,7 +71,10 @@ def test_the_rate_of_a_run_in_steps_follows_the_schedule_over_all_of_it(decay: P
     assert log.closed == 1
 
 
-def test_the_rate_of_a_run_in_minutes_spans_its_time(decay: Physics, decays: Decays, tiny: Settings):
+def test_the_rate_of_a_run_in_minutes_spans_its_time(
+    decay: Physics, decays: Decays, tiny: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)  # every step is logged
     log = Log()
     seconds = 1.2
     settings = tiny.updated(
@@ -86,6 +90,30 @@ def test_the_rate_of_a_run_in_minutes_spans_its_time(decay: Physics, decays: Dec
         low, high = before["elapsed"] / seconds, min(1.0, metrics["elapsed"] / seconds)
         if low > 0.02:
             assert schedule(high, 0.02) - 1e-9 <= metrics["rate"] / 0.01 <= schedule(min(1.0, low), 0.02) + 1e-9
+
+
+@pytest.mark.parametrize(("budget", "share"), [({"minutes": 2.0 / 60}, 0.3), ({"steps": 20}, 1.0)])
+def test_costly_validations_take_a_part_of_a_budget_in_minutes_and_all_they_need_of_one_in_steps(
+    decay: Physics,
+    decays: Decays,
+    tiny: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    budget: dict[str, Any],
+    share: float,
+):
+    spent: list[float] = []
+
+    def choose(self: Validator, network: Network) -> ForecastError:
+        time.sleep(0.1)
+        spent.append(0.1)
+        return ForecastError(mse=1.0, scaled=1.0 / len(spent), typical=1.0, failed=0)
+
+    monkeypatch.setattr(Validator, "choose", choose)
+    settings = tiny.updated({"training.validations": 20, "training.steps": None})
+    model = fit(decay, decays(12), settings=settings, quiet=True, **budget)
+    assert len(spent) == 20 if "steps" in budget else 2 <= len(spent) <= 5
+    assert sum(spent) <= share * model.record["seconds"]
+    assert model.record["best_step"] == model.record["steps"]  # the end was judged
 
 
 def test_both_budgets_end_with_whichever_is_first(decay: Physics, decays: Decays, tiny: Settings):
@@ -144,11 +172,11 @@ def test_the_best_weights_are_kept_not_the_last(
     judged: list[dict[str, torch.Tensor]] = []
     scores = iter([5.0, 3.0, 4.0, 1.0, math.nan, 2.0])
 
-    def error(self: Validator, network: Network) -> ForecastError:
+    def choose(self: Validator, network: Network) -> ForecastError:
         judged.append({name: value.clone() for name, value in network.named_parameters()})
         return ForecastError(mse=0.0, scaled=next(scores), typical=0.0, failed=0)
 
-    monkeypatch.setattr(Validator, "error", error)
+    monkeypatch.setattr(Validator, "choose", choose)
     model = fit(decay, decays(12), settings=tiny.updated({"training.validations": 6}), steps=12, quiet=True)
     assert (model.record["best_step"], model.record["validation_error"]) == (8, 1.0)
     kept = dict(model.network.named_parameters())

@@ -104,11 +104,11 @@ def told(monkeypatch: pytest.MonkeyPatch, errors: dict[bool, float]) -> list[boo
     """Let forecasts err by so much, by whether windows are asked themselves; what was tried is kept in a list."""
     tried = []
 
-    def error(self: Validator, network: Network, refined: bool) -> ForecastError:
-        tried.append(refined)
-        return ForecastError(mse=0.0, scaled=errors[refined], typical=errors[refined], failed=0)
+    def error(self: Validator, network: Network, refine: bool) -> ForecastError:
+        tried.append(refine)
+        return ForecastError(mse=0.0, scaled=errors[refine], typical=errors[refine], failed=0)
 
-    monkeypatch.setattr(Validator, "_error", error)
+    monkeypatch.setattr(Validator, "error", error)
     return tried
 
 
@@ -120,7 +120,7 @@ def test_windows_are_asked_themselves_unless_the_encoder_is_clearly_better(
     network = untrained(still(), data, tiny)
     network.refined.fill_(1 - refined)
     told(monkeypatch, {False: encoder, True: own})
-    assert Validator.of(data, tiny.window).error(network).scaled == (own if refined else encoder)
+    assert Validator.of(data, tiny.window).choose(network).scaled == (own if refined else encoder)
     assert float(network.refined) == refined
 
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_refined_never_is(
     data = decays(6)
     network = untrained(still(), data, tiny.updated(changes))
     tried = told(monkeypatch, {False: 2.0, True: 1.0})
-    assert Validator.of(data, tiny.window).error(network).scaled == 2.0
+    assert Validator.of(data, tiny.window).choose(network).scaled == 2.0
     assert tried == [False]
     assert float(network.refined) == 0.0
 
@@ -145,6 +145,6 @@ def test_a_slope_that_each_window_shows_is_found_by_asking_it(decays: Decays, ti
     slopes = torch.linspace(-2, 2, 6, dtype=torch.float64)[:, None]
     lines = replace(data, values=(slopes * data.times)[..., None])
     network = untrained(still(), lines, tiny)
-    found = Validator.of(lines, tiny.window).error(network)
+    found = Validator.of(lines, tiny.window).choose(network)
     assert float(network.refined) == 1.0
     assert found.scaled < 1e-4

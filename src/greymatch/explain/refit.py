@@ -25,7 +25,6 @@ def refit(explanation: Explanation, data: Trajectories, validation: Trajectories
     network = untrained(physics, settings, few(data), settled.noise)
     validator = Validator.of(validation, settings.window)
     error = validator.error(network)
-    network.refined.fill_(1.0)
     coverage = calibrate_forecasts(network, validator).coverage
     calibrate_parameters(network, validation)
     calibrate_misfit(network, data, validation)

@@ -11,12 +11,12 @@ from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, last_window, longest_windows
 from greymatch.methods import method_named
-from greymatch.models import refinement
 from greymatch.models.cleansing import CleansingEncoder
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.encoder import Encoder, Shapes
 from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.features import Features, window_features
+from greymatch.models.hints import count_hints, hints
 from greymatch.models.laplace import Laplace, laplace
 from greymatch.models.latents import Encoded, Latents, Members, mirrored
 from greymatch.models.memory import Memory
@@ -75,7 +75,7 @@ class Network(nn.Module):
         if self.recalls:
             self.next_point = NextPoint(self.physics, scales, settings.memory, settings.residual)
             return
-        more = refinement.size(shapes.free, settings.encoder.latents) if self.refines else 0
+        more = count_hints(shapes.free, settings.encoder.latents) if self.takes_hints else 0
         self.encoder = _encoder(replace(shapes, summary=shapes.summary + more), len(physics.states), settings)
         self.dynamics = Dynamics(self.physics, scales, settings.encoder.latents, settings.residual)
 
@@ -113,7 +113,7 @@ class Network(nn.Module):
         `refine` says whether each is asked itself; None is what validation data decided.
         """
         features = self.features(window)
-        asked = self.refinable and bool(self.refined) if refine is None else refine
+        asked = self.prefers_asking and bool(self.refined) if refine is None else refine
         return Sight(features, self._asked(window, features) if asked else None)
 
     def observe(self, history: Trajectories, refine: bool | None = None) -> Sight:
@@ -132,7 +132,7 @@ class Network(nn.Module):
         return not self.recalls and unknown > 0 and self.settings.window >= FEWEST_POINTS
 
     @property
-    def refinable(self) -> bool:
+    def prefers_asking(self) -> bool:
         """Whether windows are asked unless the encoder alone forecasts better."""
         matched = method_named(self.settings.method).objective == "matching"
         return self.askable and matched and self.settings.encoder.refine
@@ -155,17 +155,17 @@ class Network(nn.Module):
         return Laplace.joined(parts)
 
     @property
-    def refines(self) -> bool:
+    def takes_hints(self) -> bool:
         """Whether the residual can be asked at single points, and so be solved for z."""
         return not self.recalls and self.settings.residual.pointwise and self.settings.encoder.probes > 0
 
     def informed(self, features: Features) -> Features:
         """The features with what the residual, as it is now, makes of the window."""
-        if not self.refines:
+        if not self.takes_hints:
             return features
         probe = Probe.unpacked(features.probe, self.physics)
         latents = self.settings.encoder.latents
-        facts = refinement.refined(self.dynamics, probe, features.start, features.amplitude, latents)
+        facts = hints(self.dynamics, probe, features.start, features.amplitude, latents)
         return features._replace(summary=torch.cat([features.summary, facts], -1))
 
     def encode(self, features: Features, generator: torch.Generator | None, sample: bool = True) -> Encoded:

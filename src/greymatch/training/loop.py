@@ -26,6 +26,7 @@ from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Validator
 
 SHOW_SECONDS = 0.5
+VALIDATING = 0.1  # of the time, at most
 LAST, BEST = "last.safetensors", "best.safetensors"
 CLOCKS = {"wall": time.monotonic, "processor": time.process_time}
 
@@ -145,12 +146,23 @@ class Loop:
 
     def _validate_if_due(self) -> bool:
         due = int(self.fraction * self.settings.validations + 1e-9)  # 29 / 50 * 50 is less than 29
-        if due <= self.state.validations:
+        if due <= self.state.validations or not self._can_afford_validation():
             return False
+        began = self._clock()
+        self._validate()
         self.state.validations = due
+        self.state.validating += self._clock() - began
+        return True
+
+    def _can_afford_validation(self) -> bool:
+        """Of a budget in minutes, validation may take up to a part; the end is always judged."""
+        timed = self.settings.minutes is not None and self.settings.steps is None
+        return not timed or self.fraction >= 1 or self.state.validating <= VALIDATING * self.state.elapsed
+
+    def _validate(self) -> None:
         with self.averaged_weights():
             self._tell_noise()
-            found = self.validator.error(self.network)
+            found = self.validator.choose(self.network)
             if found.scaled < self.state.best:
                 self.state.best, self.state.best_step, self.state.waited = found.scaled, self.state.step, 0
                 tensors = {name: value.clone() for name, value in self.network.state_dict().items()}
@@ -158,7 +170,6 @@ class Loop:
             else:
                 self.state.waited += 1
         self.state.validation = found.mse
-        return True
 
     def _tell_noise(self) -> None:
         """Let the network know how far off its derivatives are; what a solution is off by is none of theirs."""

@@ -26,6 +26,7 @@ class RunState:
     step: int = 0
     elapsed: float = 0.0
     validations: int = 0
+    validating: float = 0.0
     validation: float | None = None
     best: float = float("inf")
     best_step: int = 0
@@ -33,7 +34,17 @@ class RunState:
     finished: bool = False
 
     def numbers(self) -> dict[str, Any]:
-        names = ("step", "elapsed", "validations", "validation", "best", "best_step", "waited", "finished")
+        names = (
+            "step",
+            "elapsed",
+            "validations",
+            "validating",
+            "validation",
+            "best",
+            "best_step",
+            "waited",
+            "finished",
+        )
         return {name: getattr(self, name) for name in names}
 
 

@@ -70,20 +70,20 @@ class Validator:
         window = gather(data, rows, torch.full_like(rows, length - 1), length)
         return Validator(window, data.times[:, length:], data.values[:, length:], data.mask[:, length:], data.inputs)
 
-    def error(self, network: Network) -> ForecastError:
-        """The error of central forecasts. Where the network can ask a window itself, it is left doing so unless the
-        encoder alone is typically better: on rare windows it is not, and few of those are among so few."""
-        found = {
-            refined: self._error(network, refined) for refined in ((False, True) if network.refinable else (False,))
-        }
-        chosen = network.refinable and found[True].typical < CLEARLY * found[False].typical
-        network.refined.fill_(chosen)
-        return found[chosen]
+    def choose(self, network: Network) -> ForecastError:
+        """Let the network ask each window itself, if it can, unless the encoder alone is typically better: on rare
+        windows it is not, and few of those are among so few. The error is that of forecasts by the choice."""
+        told, asked = self.error(network, refine=False), None
+        if network.prefers_asking:
+            asked = self.error(network, refine=True)
+        better = asked is not None and asked.typical < CLEARLY * told.typical
+        network.refined.fill_(better)
+        return asked if asked and better else told
 
-    def _error(self, network: Network, refined: bool) -> ForecastError:
-        network.refined.fill_(refined)
+    def error(self, network: Network, refine: bool | None = None) -> ForecastError:
+        """The error of central forecasts; `refine` says whether windows are asked, None is the choice made."""
         with torch.no_grad():
-            members = network.central(network.look(self.window))
+            members = network.central(network.look(self.window, refine))
             start = Start.of(self.window, network.physics.order)
             solution = roll_out(network, start, members, self.times, self.signals, TOLERANCE, MOST_STEPS)
         spread = network.scales.spread.reshape(-1, *(1,) * (self.truth.ndim - 3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from greymatch.data.windows import last_window
-from greymatch.models import refinement
+from greymatch.models.hints import count_hints
 from greymatch.models.latents import Latents
 from greymatch.models.probe import Probe
 
@@ -16,7 +16,7 @@ def test_finds_z_and_theta_of_each_window_through_the_residual(known):
     facts = network.informed(features).summary[:, features.summary.shape[1] :]
     torch.testing.assert_close(2.0 + 0.4 * facts[:, 0].double(), k, atol=0.01, rtol=0)
     torch.testing.assert_close(0.5 + 0.5 * facts[:, 1].double(), d, atol=0.02, rtol=0)
-    assert facts.shape[1] == refinement.size(1, 1)
+    assert facts.shape[1] == count_hints(1, 1)
 
 
 def test_the_true_residual_in_the_fixture_is_what_it_says(known):

@@ -1,4 +1,4 @@
-"""Gauss-Newton on the window in theta and z together, through the residual as it has been learned so far.
+"""Hints for the encoder: Gauss-Newton on the window in theta and z, through the residual as learned so far.
 
 The normal equations of the physics know nothing of z. Once the residual r(x | z) has a form, the z that explains
 a window solves least squares too:
@@ -24,20 +24,20 @@ FARTHEST = 4.0
 LOGARITHM = 0.1  # brings logarithms of precisions down to the size of other features
 
 
-def size(free: int, latents: int) -> int:
+def count_hints(free: int, latents: int) -> int:
     """How many features there are."""
     return 2 * (free + latents) + 1
 
 
 @torch.no_grad()
-def refined(dynamics: Dynamics, probe: Probe, start: Tensor, amplitude: Tensor, latents: int) -> Tensor:
+def hints(dynamics: Dynamics, probe: Probe, start: Tensor, amplitude: Tensor, latents: int) -> Tensor:
     """Features (B, K): the solution for standardised parameters, begun at `start` (B, L), and z; log precisions; log
     misfit."""
     with torch.autocast(start.device.type, enabled=False):  # least squares needs every digit
-        return _refined(dynamics, probe, start, amplitude, latents)
+        return _hints(dynamics, probe, start, amplitude, latents)
 
 
-def _refined(dynamics: Dynamics, probe: Probe, start: Tensor, amplitude: Tensor, latents: int) -> Tensor:
+def _hints(dynamics: Dynamics, probe: Probe, start: Tensor, amplitude: Tensor, latents: int) -> Tensor:
     free = start.shape[1]
     prior = start.new_zeros(len(start), free + latents)
     found = torch.cat([torch.zeros_like(start), prior[:, free:]], 1)
