@@ -34,9 +34,10 @@ class EncoderSettings(Section):
 class ResidualSettings(Section):
     """The missing part r(x | z)."""
 
-    kind: Literal["mlp", "conv"] = "mlp"
+    kind: Literal["mlp", "conv", "polynomial"] = "mlp"
     width: int = Field(default=64, ge=1, description="units (or channels) of each hidden layer")
     depth: int = Field(default=2, ge=1, description="hidden layers of the shared trunk")
+    degree: int = Field(default=3, ge=1, le=5, description="highest power (polynomial only)")
     kernel: int = Field(default=1, ge=1, description="size of the convolutions (conv only); 1 is pointwise")
     padding: Literal["circular", "replicate", "zeros"] = Field(
         default="circular", description="beyond the grid (conv only)"
@@ -128,6 +129,9 @@ class TrainingSettings(Section):
         default=20,
         ge=1,
         description="how many times the forecast is validated in the run; fewer if they took a tenth of its minutes",
+    )
+    settle: float = Field(
+        default=0.75, ge=0, lt=1, description="last part of the budget, when whole trajectories tell the latents"
     )
     patience: int | None = Field(default=None, ge=1, description="stop after so many validations without gain")
     checkpoint_seconds: float = Field(default=30.0, ge=0, description="longest time between two checkpoints")

@@ -86,6 +86,14 @@ class Windows:
         part = (torch.arange(points, device=rows.device) + jitter) / points
         return end[:, None] + part.square() * (until - end)[:, None]
 
+    def anywhere(self, chosen: Tensor, points: int, generator: torch.Generator) -> Tensor:
+        """Matching times (B, M) all over each one's trajectory but for its first steps, one in each of M parts."""
+        rows = self.rows(chosen)
+        start = self.data.times[rows, min(SKIPPED, self.length - 2)][:, None]
+        jitter = torch.rand((len(rows), points), generator=generator, device=rows.device, dtype=torch.float64)
+        part = (torch.arange(points, device=rows.device) + jitter) / points
+        return start + part * (self.last[rows, None] - start)
+
 
 def within(window: Window, points: int, generator: torch.Generator) -> Tensor:
     """Matching times (B, M) inside each window, uniform but for its first steps: interpolants err where data begin."""

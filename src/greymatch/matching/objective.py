@@ -11,7 +11,7 @@ from greymatch.matching.path import Matched
 from greymatch.methods import method_named
 from greymatch.models.dynamics import Parts
 from greymatch.models.features import Features
-from greymatch.models.latents import Encoded, Latents
+from greymatch.models.latents import Latents
 from greymatch.models.network import Network
 
 Point = tuple[Tensor, Tensor, Latents, Tensor | None]  # time, phase, latents and inputs: what the field depends on
@@ -21,7 +21,7 @@ class Sample(NamedTuple):
     """A training batch: what the encoder sees of B windows, and M points of each one's future to be matched.
 
     `trusted` (B, M, S) tells which points are sound, `inputs` (B, M, U) are known there, `rows` (B,) say whose
-    window it is.
+    window it is. `settled` are its latents, once they need not be encoded.
     """
 
     features: Features
@@ -29,6 +29,7 @@ class Sample(NamedTuple):
     trusted: Tensor
     inputs: Tensor | None
     rows: Tensor
+    settled: Latents | None = None
 
 
 class Loss(NamedTuple):
@@ -70,24 +71,31 @@ class Objective(nn.Module):
         return len(self.network.physics.states) * (1 + self.network.dynamics.learns_velocity)
 
     def forward(self, sample: Sample, noise: Tensor, generator: torch.Generator | None) -> Loss:
-        encoded = self.network.encode(sample.features, generator, sample=self.variational)
-        point, known, target = self._point(sample, encoded, generator)
+        latents, kl_theta, kl_z = self._latents(sample, generator)
+        point, known, target = self._point(sample, latents, generator)
         parts = self.network.dynamics.completed(*point, known)
         errors, weights, size = self._errors(sample, parts, target)
         sensitivity = self._sensitivity(point, parts, generator)
         fit = 0.5 * self.evidence * (weights * errors / noise).sum()
-        kl_theta, kl_z = encoded.eps.kl().mean(), encoded.z.kl().mean()
         total = fit + self.evidence * (self.settings.size * size + self.settings.sensitivity * sensitivity)
-        total = total + kl_theta + kl_z if self.variational else total
+        total = total + kl_theta + kl_z if self.variational and not sample.settled else total
         return Loss(total, fit, kl_theta, kl_z, size, sensitivity, errors.detach())
 
+    def _latents(self, sample: Sample, generator: torch.Generator | None) -> tuple[Latents, Tensor, Tensor]:
+        """Those of each window, and the two KL; latents that are settled were not encoded, and have none."""
+        if sample.settled is not None:
+            none = sample.features.summary.new_full((), torch.nan)
+            return sample.settled, none, none
+        encoded = self.network.encode(sample.features, generator, sample=self.variational)
+        return encoded.latents, encoded.eps.kl().mean(), encoded.z.kl().mean()
+
     def _point(
-        self, sample: Sample, encoded: Encoded, generator: torch.Generator | None
+        self, sample: Sample, latents: Latents, generator: torch.Generator | None
     ) -> tuple[Point, Tensor, Tensor]:
         """The arguments of the field at the matching points, what the physics says there, and what is to be matched."""
         matched = sample.matched
         phase = torch.cat([matched.position] + [matched.velocity] * (self.network.physics.order - 1), 2)
-        latents = encoded.latents.over(matched.time.shape[1])
+        latents = latents.over(matched.time.shape[1])
         known = self.network.dynamics.known(matched.time, phase, latents, sample.inputs)
         phase, known, target = self._pixels((phase, known, self._target(matched)), generator)
         return (matched.time, phase, latents, sample.inputs), known, target

@@ -33,6 +33,18 @@ class Evidence:
         """How many points (B,) show all states."""
         return self.seen.flatten(2).amin(2).sum(1)
 
+    def thinned(self, most: int) -> Evidence:
+        """Up to `most` of the points, evenly spread: slopes were taken from all of them."""
+        count = self.times.shape[1]
+        if count <= most:
+            return self
+        kept = torch.linspace(0, count - 1, most, device=self.times.device).round().long()
+        inputs = None if self.inputs is None else self.inputs[:, kept]
+        times, phase, top, doubt, seen = (
+            part[:, kept] for part in (self.times, self.phase, self.top, self.doubt, self.seen)
+        )
+        return Evidence(times, phase, top, doubt, seen, inputs)
+
     @staticmethod
     def of(window: Window, stencil: int, order: int) -> Evidence:
         """The error of a stencil is its difference to one that is shorter by two points, the larger of neighbours'."""

@@ -23,10 +23,19 @@ from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.latents import Encoded, Latents, mirrored
 from greymatch.models.pixels import at_pixels, some_pixels
 
-SWEEPS = 6
 PIXELS = 256  # of a field
 LEAST_NOISE = 1e-3  # relative error of a derivative, as far as a field is trusted
 LONGEST_STEP, NUDGE = 1.0, 0.01  # in standard deviations of the prior
+
+
+@dataclass(frozen=True)
+class Search:
+    """How hard a window is asked: `sweeps` of Gauss-Newton from what is told and, if `anew`, from the prior's mean
+    too; at up to `points` of it."""
+
+    sweeps: int = 6
+    anew: bool = True
+    points: int = 10_000
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,9 @@ class Laplace:
         return Laplace(torch.cat(means), torch.cat(roots), torch.cat(misfits), parts[0].free)
 
 
-def laplace(dynamics: Dynamics, evidence: Evidence, told: Laplace, unit: Tensor, noise: Tensor) -> Laplace:
+def laplace(
+    dynamics: Dynamics, evidence: Evidence, told: Laplace, unit: Tensor, noise: Tensor, search: Search
+) -> Laplace:
     """Of each window; `told` is the encoder's answer, which stands where a window shows too little.
 
     `noise` (S,) is the error of the field in `unit` (B, S) of its derivative.
@@ -95,8 +106,9 @@ def laplace(dynamics: Dynamics, evidence: Evidence, told: Laplace, unit: Tensor,
         said = dynamics.completed(evidence.times, phase, law, evidence.inputs, seen(known)).total
         return ((said - top) * weight).flatten(1)
 
-    found = [_descended(misfit, start) for start in (told.mean, torch.zeros_like(told.mean))]
-    best = found[0].better(found[1])
+    best = _descended(misfit, told.mean, search.sweeps)
+    if search.anew:
+        best = best.better(_descended(misfit, torch.zeros_like(told.mean), search.sweeps))
     left = _typical(misfit(best.at), weight.flatten(1) > 0)
     own = Laplace(best.at, _root(best.precision).to(best.at.dtype), left, free)
     return own.where((evidence.points >= FEWEST_POINTS) & best.cost.isfinite(), told)
@@ -120,12 +132,12 @@ class _Point:
         )
 
 
-def _descended(misfit: Callable[[Tensor], Tensor], start: Tensor) -> _Point:
+def _descended(misfit: Callable[[Tensor], Tensor], start: Tensor, sweeps: int) -> _Point:
     """The best point on the way of Gauss-Newton. What is left is not convex, so where it starts matters."""
     here, identity = start, torch.eye(start.shape[1], dtype=torch.float64, device=start.device)
     nowhere = start.new_full((len(start),), torch.inf, dtype=torch.float64)
     best = _Point(start, nowhere, identity.expand(len(start), -1, -1))
-    for _ in range(SWEEPS):
+    for _ in range(sweeps):
         wrong, slopes = _linearised(misfit, here)
         trust = 1 / (1 + wrong.square() / 2)  # with it, least squares finds what is likeliest of such errors
         cost = 2 * (wrong.square() / 2).log1p().sum(1) + here.double().square().sum(1)

@@ -49,9 +49,31 @@ class ConvField(nn.Module):
         return out.reshape(*seen.shape[: -1 - self.axes], *out.shape[1:])
 
 
+class PolynomialField(nn.Module):
+    """A polynomial of all that is seen at a point: little that a law of physics is not, and tame where nothing was."""
+
+    factors: Tensor
+
+    def __init__(self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings) -> None:
+        super().__init__()
+        self.axes = axes
+        one = state + extra  # the column of ones: a lower power has it as a factor
+        terms = list(itertools.combinations_with_replacement(range(one + 1), settings.degree))
+        self.register_buffer("factors", torch.tensor(terms).T.contiguous(), persistent=False)
+        self.coefficients = zeroed(nn.Linear(len(terms), heads * outputs, bias=False))
+
+    def forward(self, state: Tensor, extra: Tensor) -> Tensor:
+        seen = _joined(state, extra, self.axes).movedim(-1 - self.axes, -1)
+        seen = nn.functional.pad(seen, (0, 1), value=1.0)
+        terms = seen[..., self.factors[0]]
+        for factor in self.factors[1:]:
+            terms = terms * seen[..., factor]
+        return self.coefficients(terms).movedim(-1, -1 - self.axes)
+
+
 def _joined(state: Tensor, extra: Tensor, axes: int) -> Tensor:
     grid = state.shape[state.ndim - axes :]
     return torch.cat([state, extra.expand(*extra.shape[: extra.ndim - axes], *grid)], -1 - axes)
 
 
-FIELDS: dict[str, type[MlpField] | type[ConvField]] = {"mlp": MlpField, "conv": ConvField}
+FIELDS: dict[str, type[nn.Module]] = {"mlp": MlpField, "conv": ConvField, "polynomial": PolynomialField}

@@ -6,7 +6,7 @@ import torch
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import last_window, observed_lengths
-from greymatch.models.laplace import Laplace
+from greymatch.models.laplace import Laplace, Search
 from greymatch.models.network import Network, Sight
 
 
@@ -16,20 +16,19 @@ def seen_whole(network: Network, data: Trajectories) -> Sight:
 
 
 @torch.no_grad()
-def whole(network: Network, data: Trajectories) -> Laplace:
-    """The posterior of each trajectory from all its points: each is asked as one long window."""
+def whole(network: Network, data: Trajectories, before: Laplace | None = None, search: Search | None = None) -> Laplace:
+    """The posterior of each trajectory from all its points: each is asked as one long window.
+
+    The search begins with what was found `before`, or with what the encoder says.
+    """
+    features = network.observe(data, refine=False).features
+    told = before or Laplace.of(network.encode(features, None, sample=False))
+    unit = network.dynamics.scales_top * features.amplitude
     lengths = observed_lengths(data)
     parts, rows = [], []
     for length in lengths.unique().tolist():
         some = (lengths == length).nonzero()[:, 0]
-        parts.append(_alike(network, data.select(some.cpu()), length))
+        window = last_window(data.select(some.cpu()), length)
+        parts.append(network.ask(window, told.select(some), unit[some], search))
         rows.append(some)
     return Laplace.joined(parts).select(torch.cat(rows).argsort())
-
-
-def _alike(network: Network, data: Trajectories, length: int) -> Laplace:
-    """Of trajectories that all have `length` points."""
-    features = network.observe(data, refine=False).features
-    told = Laplace.of(network.encode(features, None, sample=False))
-    unit = network.dynamics.scales_top * features.amplitude
-    return network.ask(last_window(data, length), told, unit)

@@ -168,9 +168,9 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
         torch.manual_seed(settings.training.seed)
         network = Network.fitting(problem.physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
     network = network.to(fabric.device)
-    sampler, objective = recipe(network, train.to(fabric.device), path)
+    way = recipe(network, train.to(fabric.device), path)
     validator = Validator.of(problem.held_out.to(fabric.device), settings.window)
-    return Loop(network, sampler, objective, validator, settings.training, folder, shown, trackers, fabric)
+    return Loop(network, way, validator, settings.training, folder, shown, trackers, fabric)
 
 
 def _device(name: str) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from greymatch.training.cause import cause, sharp
 from greymatch.training.interrupt import Interrupt
 from greymatch.training.noise import RunningMean
 from greymatch.training.progress import Meter, Moment
-from greymatch.training.recipe import Objective, Sampler, Terms, numbers
+from greymatch.training.recipe import Recipe, Terms, numbers
+from greymatch.training.settling import turn
 from greymatch.training.state import RunState, load_state, save_state
 from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Validator
@@ -40,8 +41,7 @@ class Loop:
     """Runs until the budget is used, patience ends or the user interrupts; `load_best` then gives the best weights."""
 
     network: Network
-    sampler: Sampler
-    criterion: Objective
+    way: Recipe
     validator: Validator
     settings: TrainingSettings
     folder: Path
@@ -56,10 +56,10 @@ class Loop:
         optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=self.settings.rate, weight_decay=self.settings.decay, fused=fused
         )
-        self.objective, self.optimizer = self.fabric.setup(self.criterion, optimizer)
+        self.objective, self.optimizer = self.fabric.setup(self.way.objective, optimizer)
         self.generator = torch.Generator(device).manual_seed(self.settings.seed)
         self.state = RunState(
-            noise=RunningMean.starting(torch.ones(self.criterion.channels, device=device), 0.98),
+            noise=RunningMean.starting(torch.ones(self.way.objective.channels, device=device), 0.98),
             gradient=RunningMean.starting(torch.ones((), device=device), 0.99),
             averaged={name: value.clone() for name, value in self.network.state_dict().items()},
         )
@@ -110,11 +110,11 @@ class Loop:
     def _step(self) -> Terms:
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate * schedule(self.fraction, self.settings.warmup)
-        sample = self.sampler.draw(self.settings.batch, self.generator)
+        sample = self._sample()
         floor = self.network.settings.matching.noise_floor**2
         loss = self.objective(sample, self.state.noise.value.clamp_min(floor), self.generator)
         if not bool(torch.isfinite(loss.total)):
-            self._stop_for_nonfinite("loss", cause(self.network, sample, loss, self.sampler.labels))
+            self._stop_for_nonfinite("loss", cause(self.network, sample, loss, self.way.sampler.labels))
         self.optimizer.zero_grad(set_to_none=True)
         self.fabric.backward(loss.total)
         self._clip()
@@ -123,6 +123,21 @@ class Loop:
         self.state.step += 1
         self._average()
         return loss
+
+    def _sample(self) -> Any:
+        """A batch, with the latents of its trajectories once those are settled."""
+        self._settle_if_due()
+        if self.state.settled is None or self.way.settling is None:
+            return self.way.sampler.draw(self.settings.batch, self.generator)
+        return self.way.settling.draw(self.state.settled, self.settings.batch, self.generator)
+
+    def _settle_if_due(self) -> None:
+        due = turn(self.fraction, self.settings.settle)
+        if self.way.settling and due > self.state.turn:
+            self.state.turn = due
+            with self.averaged_weights():
+                self._tell_noise()
+                self.state.settled = self.way.settling.latents(self.state.settled)
 
     def _clip(self) -> None:
         """Cut a gradient that is far larger than usual; what is usual is learned as the run goes."""

@@ -21,6 +21,7 @@ from greymatch.simulation.physvae import PhysVaeObjective
 from greymatch.training.pairs import Pairs
 from greymatch.training.sampler import Sampler as MatchingSampler
 from greymatch.training.segments import Segments
+from greymatch.training.settling import Settling
 
 
 class Batch(Protocol):
@@ -71,10 +72,12 @@ class Objective(Protocol):
 class Recipe(NamedTuple):
     sampler: Sampler
     objective: Objective
+    settling: Settling | None = None
 
 
 def _matching(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
-    return Recipe(MatchingSampler.of(network, data, path), MatchingObjective(network))
+    sampler = MatchingSampler.of(network, data, path)
+    return Recipe(sampler, MatchingObjective(network), Settling.of(network, data, sampler))
 
 
 def _next_point(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
@@ -98,5 +101,5 @@ RECIPES: dict[Kind, Callable[[Network, Trajectories, AnyPath], Recipe]] = {
 
 
 def recipe(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
-    """The sampler and the objective of the network's method."""
+    """The sampler, the objective and the end of the network's method."""
     return RECIPES[method_named(network.settings.method).objective](network, data, path)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows, within
@@ -31,7 +32,7 @@ class FeatureBank:
             parts = [network.features(windows.gather(chunk)) for chunk in numbers.split(CHUNK)]
         return FeatureBank(Features(*(torch.cat(part) for part in zip(*parts, strict=True))))
 
-    def __getitem__(self, chosen: torch.Tensor) -> Features:
+    def __getitem__(self, chosen: Tensor) -> Features:
         return Features(*(part[chosen] for part in self.features))
 
 
@@ -50,7 +51,7 @@ class Source:
         size = 4 * len(windows) * sum(part.numel() for part in one)
         return Source(windows, FeatureBank.of(network, windows) if size <= room else None)
 
-    def features(self, network: Network, chosen: torch.Tensor) -> Features:
+    def features(self, network: Network, chosen: Tensor) -> Features:
         if self.bank is not None:
             return self.bank[chosen]
         with torch.no_grad():
@@ -80,6 +81,7 @@ class Sampler:
         return self.sources[0].windows.data.labels
 
     def draw(self, count: int, generator: torch.Generator) -> Sample:
+        """Windows, to be matched in themselves and in their future."""
         matching = self.network.settings.matching
         which = torch.randint(len(self.sources), (), generator=generator, device=generator.device)
         source = self.sources[int(which)]
@@ -87,6 +89,16 @@ class Sampler:
         times = source.windows.future(chosen, matching.points, matching.horizon, generator)
         if matching.past:
             times = torch.cat([within(source.windows.gather(chosen), matching.past, generator), times], 1)
+        return self._sample(source, chosen, times, generator)
+
+    def draw_whole(self, count: int, generator: torch.Generator) -> Sample:
+        """Windows, to be matched all over their trajectories."""
+        matching, source = self.network.settings.matching, self.sources[-1]
+        chosen = source.windows.draw(count, generator)
+        times = source.windows.anywhere(chosen, matching.points, generator)
+        return self._sample(source, chosen, times, generator)
+
+    def _sample(self, source: Source, chosen: Tensor, times: Tensor, generator: torch.Generator) -> Sample:
         rows = source.windows.rows(chosen)
         signals = source.windows.data.inputs
         # an equation may read every state, so none can be matched where any of them is a guess

@@ -18,11 +18,14 @@ KIND = "run"
 
 @dataclass
 class RunState:
-    """What a step reads and writes besides the weights. `averaged` are the EMA weights that are kept and judged."""
+    """What a step reads and writes besides the weights. `averaged` are the EMA weights that are kept and judged,
+    `settled` the latents of the trajectories since the last `turn` of settling."""
 
     noise: RunningMean
     gradient: RunningMean
     averaged: dict[str, Tensor]
+    settled: Tensor | None = None
+    turn: int = 0
     step: int = 0
     elapsed: float = 0.0
     validations: int = 0
@@ -35,6 +38,7 @@ class RunState:
 
     def numbers(self) -> dict[str, Any]:
         names = (
+            "turn",
             "step",
             "elapsed",
             "validations",
@@ -62,6 +66,8 @@ def save_state(
     for name, mean in (("noise", state.noise), ("gradient", state.gradient)):
         tensors |= {f"{name}.value": mean.value, f"{name}.count": mean.count}
     tensors["generator"] = generator.get_state()
+    if state.settled is not None:
+        tensors["settled"] = state.settled
     write_tensors(path, tensors, {"kind": KIND, **state.numbers()})
 
 
@@ -95,5 +101,6 @@ def load_state(
         found = part(f"{name}.")
         setattr(state, name, RunningMean(found["value"], found["count"], old.decay))
     generator.set_state(tensors["generator"].cpu())
+    state.settled = tensors["settled"].to(like.device) if "settled" in tensors else None
     for name, value in header.items():
         setattr(state, name, value)
