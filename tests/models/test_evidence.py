@@ -114,3 +114,15 @@ def test_each_pixel_of_a_grid_has_its_own_evidence(order: int):
     alone = Evidence.of(Window(times, pixel, torch.ones_like(pixel, dtype=torch.bool), None), 5, order)
     torch.testing.assert_close(whole.top[..., 1, 2], alone.top)
     torch.testing.assert_close(whole.doubt[..., 1, 2], alone.doubt)
+
+
+@pytest.mark.parametrize("most", [1, 5, 12, 40])
+def test_thinned_evidence_is_some_of_it_ends_included(most: int):
+    evidence = Evidence.of(window_of(sine(0)), stencil=5, order=1)
+    few = evidence.thinned(most)
+    assert few.times.shape == (2, min(most, 12))
+    kept = [int((evidence.times[0] == time).nonzero()[0]) for time in few.times[0]]
+    assert kept == sorted(set(kept))
+    assert most == 1 or (kept[0], kept[-1]) == (0, 11)
+    for name in ("phase", "top", "doubt", "seen"):
+        assert torch.equal(getattr(few, name), getattr(evidence, name)[:, kept])

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
+from torch import Tensor, nn
 
 from greymatch.errors import GreymatchError
-from greymatch.models.residual import FIELDS, ConvField, MlpField
+from greymatch.models.residual import FIELDS, ConvField, MlpField, PolynomialField
 from greymatch.settings import ResidualSettings
 
 SETTINGS = ResidualSettings(width=8, depth=2)
 
 
-def shaken(field: MlpField | ConvField) -> MlpField | ConvField:
+def shaken(field: nn.Module) -> nn.Module:
     generator = torch.Generator().manual_seed(0)
     for parameter in field.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator) / 2
@@ -67,3 +70,22 @@ def test_a_convolution_without_a_grid_is_refused():
 def test_an_even_kernel_is_refused():
     with pytest.raises(GreymatchError, match=r"`residual.kernel` must be odd.*got 4. Use 5"):
         ConvField(1, 1, 1, 1, 1, SETTINGS.model_copy(update={"kernel": 4}))
+
+
+def test_a_polynomial_is_exact_where_the_truth_is_one():
+    # u - u^3 - 2 u z: least squares on its terms leaves nothing, and holds far outside of what was seen
+    field = PolynomialField(1, 1, 1, 1, 0, ResidualSettings(kind="polynomial", degree=3)).double()
+    seen, far = torch.rand(50, 2, dtype=torch.float64), 10 * torch.rand(50, 2, dtype=torch.float64)
+
+    def truth(x: Tensor) -> Tensor:
+        return (x[:, 0] - x[:, 0] ** 3 - 2 * x[:, 0] * x[:, 1])[:, None]
+
+    count = field.coefficients.weight.shape[1]
+    assert count == math.comb(2 + 3, 3)
+    columns = []
+    for index in range(count):
+        field.coefficients.weight.data = torch.eye(count, dtype=torch.float64)[index : index + 1]
+        columns.append(field(seen[:, :1], seen[:, 1:]))
+    found = torch.linalg.lstsq(torch.cat(columns, 1), truth(seen)).solution
+    field.coefficients.weight.data = found.T
+    torch.testing.assert_close(field(far[:, :1], far[:, 1:]), truth(far), rtol=1e-6, atol=1e-6)
