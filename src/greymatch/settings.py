@@ -137,6 +137,7 @@ class TrainingSettings(Section):
     checkpoint_seconds: float = Field(default=30.0, ge=0, description="longest time between two checkpoints")
     device: str = Field(default="auto", description="auto, cpu, cuda or cuda:N")
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "64-true"] = "32-true"
+    channels_last: bool = Field(default=False, description="how 2-D convolutions lie in memory; for GPUs, mostly")
     seed: int = 0
 
 

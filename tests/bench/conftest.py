@@ -53,7 +53,7 @@ def _result(method: str, mse: float | None, **more: Any) -> dict[str, Any]:
         "parameters": {"omega": parameter} if grey else {},
         "consistency": {"omega": steady} if grey else {},
         "curve": {"seconds": [1.0, 2.0, 4.0], "step": [10, 20, 40], "mse": [0.1, 0.01, 0.001]},
-        "terms": {"last": terms, "seconds": [1.0, 2.0], "curve": {name: [1.0, last] for name, last in terms.items()}},
+        "terms": {"seconds": [1.0, 2.0], "curve": {name: [1.0, last] for name, last in terms.items()}},
         "references": {"hold": {"mse": 3.0, "nmse": 3.0, "crps": 1.0}, "zero": {"mse": 0.1, "nmse": 1.0, "crps": 0.2}},
     }
     return copy.deepcopy({**found, **more})

@@ -60,7 +60,7 @@ def loss_of(objective: Objective, sample: Sample, noise: Tensor | None = None) -
 
 def bias(objective: Objective, head: int, value: list[float]) -> None:
     """Make a head of the residual the constant `value`, in units of the data."""
-    objective.network.dynamics.field.heads[head].get_parameter("bias").data[:] = torch.tensor(value)
+    objective.network.dynamics.field.get_parameter(f"heads.{head}.bias").data[:] = torch.tensor(value)
 
 
 def unit(objective: Objective, sample: Sample) -> Tensor:

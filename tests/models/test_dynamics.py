@@ -57,10 +57,8 @@ def test_complete_equations_are_never_touched(build: Build, composition: str, or
 def test_the_residual_is_in_units_of_the_data(build: Build):
     network = build(trained=True)
     t, phase, latents = point(network, 4)
-    heads = network.dynamics.field.heads[0]
-    for parameter in heads.parameters():
-        parameter.data.zero_()
-    heads.bias.data[:] = 0.5  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue, reportIndexIssue, reportArgumentType]
+    network.dynamics.field.get_parameter("heads.0.weight").data.zero_()
+    network.dynamics.field.get_parameter("heads.0.bias").data[:] = 0.5
     parts = network.dynamics.parts(t, phase, latents)
     torch.testing.assert_close(parts.residual, (0.5 * network.scales.velocity).expand(4, 2), rtol=1e-4, atol=1e-5)
 

@@ -35,8 +35,7 @@ def test_an_untrained_model_is_all_physics(greybox: Make, springs: Trajectories)
 
 def test_a_known_residual_has_its_share_and_complete_equations_none(greybox: Make, springs: Trajectories):
     model = greybox(SPRING, springs)
-    head = model.network.dynamics.field.heads[0]
-    head.get_parameter("bias").data[:] = 1.0
+    model.network.dynamics.field.get_parameter("heads.0.bias").data[:] = 1.0
     share = model.physics_share(springs)
     added = float(model.network.scales.acceleration[0])
     assert share["a"]["residual"] == pytest.approx(added, rel=1e-3)

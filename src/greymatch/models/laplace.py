@@ -38,6 +38,9 @@ class Search:
     points: int = 10_000
 
 
+THOROUGH = Search()
+
+
 @dataclass(frozen=True)
 class Laplace:
     """A normal law of eps and z together: `mean` (B, K) and `root` (B, K, K), whose square is the covariance.
@@ -86,7 +89,7 @@ class Laplace:
 
 
 def laplace(
-    dynamics: Dynamics, evidence: Evidence, told: Laplace, unit: Tensor, noise: Tensor, search: Search
+    dynamics: Dynamics, evidence: Evidence, told: Laplace, unit: Tensor, noise: Tensor, search: Search = THOROUGH
 ) -> Laplace:
     """Of each window; `told` is the encoder's answer, which stands where a window shows too little.
 

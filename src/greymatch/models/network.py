@@ -17,7 +17,7 @@ from greymatch.models.encoder import Encoder, Shapes
 from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.features import Features, window_features
 from greymatch.models.hints import count_hints, hints
-from greymatch.models.laplace import Laplace, Search, laplace
+from greymatch.models.laplace import THOROUGH, Laplace, Search, laplace
 from greymatch.models.latents import Encoded, Latents, Members, mirrored
 from greymatch.models.memory import Memory
 from greymatch.models.next_point import NextPoint
@@ -142,11 +142,11 @@ class Network(nn.Module):
         told = Laplace.of(self.encoder(self.informed(features), None, sample=False))
         return self.ask(window, told, self.dynamics.scales_top * features.amplitude)
 
-    def ask(self, window: Window, told: Laplace, unit: Tensor, search: Search | None = None) -> Laplace:
+    def ask(self, window: Window, told: Laplace, unit: Tensor, search: Search = THOROUGH) -> Laplace:
         """The posterior of windows of any length, where `told` is known of them; `unit` (B, S) is their speed."""
         if window.times.shape[1] < FEWEST_POINTS:
             return told
-        stencil, order, search = self.settings.encoder.stencil, self.physics.order, search or Search()
+        stencil, order = self.settings.encoder.stencil, self.physics.order
         at_once = max(1, SLOPES_AT_ONCE // (window.values[0].numel() * told.mean.shape[1]))
         parts = []
         for rows in torch.arange(len(unit), device=unit.device).split(at_once):

@@ -60,7 +60,8 @@ class PolynomialField(nn.Module):
         one = state + extra  # the column of ones: a lower power has it as a factor
         terms = list(itertools.combinations_with_replacement(range(one + 1), settings.degree))
         self.register_buffer("factors", torch.tensor(terms).T.contiguous(), persistent=False)
-        self.coefficients = zeroed(nn.Linear(len(terms), heads * outputs, bias=False))
+        self.coefficients = nn.Linear(len(terms), heads * outputs, bias=False)
+        zeroed(self.coefficients)
 
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         seen = _joined(state, extra, self.axes).movedim(-1 - self.axes, -1)

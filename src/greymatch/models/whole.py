@@ -6,7 +6,7 @@ import torch
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import last_window, observed_lengths
-from greymatch.models.laplace import Laplace, Search
+from greymatch.models.laplace import THOROUGH, Laplace, Search
 from greymatch.models.network import Network, Sight
 
 
@@ -16,7 +16,7 @@ def seen_whole(network: Network, data: Trajectories) -> Sight:
 
 
 @torch.no_grad()
-def whole(network: Network, data: Trajectories, before: Laplace | None = None, search: Search | None = None) -> Laplace:
+def whole(network: Network, data: Trajectories, before: Laplace | None = None, search: Search = THOROUGH) -> Laplace:
     """The posterior of each trajectory from all its points: each is asked as one long window.
 
     The search begins with what was found `before`, or with what the encoder says.

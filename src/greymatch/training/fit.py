@@ -168,6 +168,8 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
         torch.manual_seed(settings.training.seed)
         network = Network.fitting(problem.physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
     network = network.to(fabric.device)
+    if settings.training.channels_last:
+        network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     way = recipe(network, train.to(fabric.device), path)
     validator = Validator.of(problem.held_out.to(fabric.device), settings.window)
     return Loop(network, way, validator, settings.training, folder, shown, trackers, fabric)

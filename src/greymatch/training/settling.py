@@ -23,7 +23,7 @@ from greymatch.training.sampler import Sampler
 TURNS = 6
 POINTS = 48  # of a trajectory
 LATER = Search(sweeps=2, anew=False, points=POINTS)
-FIRST = Search(sweeps=6, anew=True, points=POINTS)
+FIRST = Search(points=POINTS)
 
 
 @dataclass(frozen=True)

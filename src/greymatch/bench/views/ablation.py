@@ -27,7 +27,7 @@ HEADS = {
     "mse": "MSE",
     "times": "times the whole's",
     "parameters": "parameter RMSE / prior's",
-    "seconds": "training s",
+    "speed": "windows / s",
 }
 NOTES = ("One thing changed at a time, everything else as in the first row; the same training time.",)
 
@@ -62,6 +62,8 @@ def _unfit(choice: Choice, system: str, variant: Variant, whole: dict[str, Any],
 
     if variant.changes and variant.changes.items() <= whole.items():
         return "The method is so already."
+    if variant.grids and not example.grid:
+        return "It has no grid."
     try:
         settings = _run(choice, system, variant, 0).settings()
         interpolated(example, settings, system_named(system).physics.order)
@@ -104,7 +106,7 @@ def _row(system: str, variant: Variant, runs: Sequence[Result], whole: float | N
         "parameters": ", ".join(
             f"{name} {ratio([run['parameters'][name] for run in runs]).text()}" for name in runs[0]["parameters"]
         ),
-        "seconds": Summary.of([run["training_seconds"] for run in runs]),
+        "speed": Summary.of([run["windows_per_second"] for run in runs]),
     }
 
 

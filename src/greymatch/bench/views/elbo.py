@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from greymatch.bench.benchmark import Benchmark
@@ -25,9 +26,11 @@ TERMS = {
     "sensitivity": "its sensitivity",
 }
 HEADS = {"system": "system", "method": "method", "seeds": "seeds", **TERMS}
+LAST_PART = 0.1
 DRAWN = {VELOCITY: ("FM", "solid"), "kl_theta": ("Ph-KL", (0, (4, 1.5))), "kl_z": ("Z-KL", (0, (1.2, 1.2)))}
 NOTES = (
-    "Mean over the last tenth of training, then over seeds. The relative velocity error is the mean square of what "
+    "Mean over the last tenth of a term's time, then over seeds; both KL end when settling begins, from when on "
+    "nothing is encoded. The relative velocity error is the mean square of what "
     "matching leaves unexplained, in units of the data's velocities; the objective divides it by the noise learned "
     "from it, so its own matching term stays level while the fit improves. Both KL enter with weight 1.",
     "A method without a term has no number there.",
@@ -41,8 +44,14 @@ def view(results: Sequence[Result]) -> View:
 
 
 def _last(system: str, method: str, runs: Sequence[Result]) -> Row:
-    lasts = [run["terms"]["last"] for run in runs]
-    return {name: Summary.of([last[name] for last in lasts]) for name in TERMS if name in lasts[0]}
+    curves = [run["terms"]["curve"] for run in runs]
+    return {name: Summary.of([_end(curve[name]) for curve in curves]) for name in TERMS if name in curves[0]}
+
+
+def _end(curve: Sequence[float | None]) -> float | None:
+    """The mean over the last tenth of what is known."""
+    known = [value for value in curve if value is not None]
+    return fmean(known[-max(1, round(LAST_PART * len(known))) :]) if known else None
 
 
 def draw(results: Sequence[Result]) -> Figure:
