@@ -79,7 +79,7 @@ class Demo:
 
         budget = {"training.minutes": self.minutes, "training.steps": None, "training.seed": self.seed}
         run, resume = self.out / "run", started(self.out / "run")
-        settings, validation = self.system.preset.updated(budget), self.system.data("val")
+        settings, validation = self.system.settings().updated(budget), self.system.data("val")
 
         def how(meter: Meter) -> GreyBox:
             physics = self.system.physics

@@ -76,7 +76,7 @@ class Source:
         from greymatch.bench.plan import system_named
 
         system = system_named(str(self.system))
-        return Problem(system.physics, system.data("train"), system.data("val"), system.preset)
+        return Problem(system.physics, system.data("train"), system.data("val"), system.settings())
 
     def _files(self) -> Problem:
         from greymatch.training.fit import suited

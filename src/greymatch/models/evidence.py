@@ -33,6 +33,12 @@ class Evidence:
         """How many points (B,) show all states."""
         return self.seen.flatten(2).amin(2).sum(1)
 
+    def select(self, rows: Tensor) -> Evidence:
+        inputs = None if self.inputs is None else self.inputs[rows]
+        parts = (self.times, self.phase, self.top, self.doubt, self.seen)
+        times, phase, top, doubt, seen = (part[rows] for part in parts)
+        return Evidence(times, phase, top, doubt, seen, inputs)
+
     def thinned(self, most: int) -> Evidence:
         """Up to `most` of the points, evenly spread: slopes were taken from all of them."""
         count = self.times.shape[1]

@@ -30,12 +30,10 @@ LONGEST_STEP, NUDGE = 1.0, 0.01  # in standard deviations of the prior
 
 @dataclass(frozen=True)
 class Search:
-    """How hard a window is asked: `sweeps` of Gauss-Newton from what is told and, if `anew`, from the prior's mean
-    too; at up to `points` of it."""
+    """How hard a window is asked: `sweeps` of Gauss-Newton from what is told and, if `anew`, from the prior's mean."""
 
     sweeps: int = 6
     anew: bool = True
-    points: int = 10_000
 
 
 THOROUGH = Search()
@@ -64,6 +62,12 @@ class Laplace:
 
     def select(self, rows: Tensor) -> Laplace:
         return Laplace(self.mean[rows], self.root[rows], self.misfit[rows], self.free)
+
+    def put(self, rows: Tensor, other: Laplace) -> Laplace:
+        """This law with that of `rows` (n,) replaced by the other's."""
+        mean, root, misfit = self.mean.clone(), self.root.clone(), self.misfit.clone()
+        mean[rows], root[rows], misfit[rows] = other.mean, other.root, other.misfit
+        return Laplace(mean, root, misfit, self.free)
 
     def _split(self, values: Tensor) -> Latents:
         return Latents(values[:, : self.free], values[:, self.free :])

@@ -26,7 +26,8 @@ from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
 NUMBERS_AT_ONCE = 2**26  # of the features, when many draws are encoded
-SLOPES_AT_ONCE = 2**24  # of derivatives by latents, when windows are asked themselves
+SLOPES_AT_ONCE = 2**22  # of derivatives by latents, when windows are asked themselves
+MOST_POINTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -140,18 +141,21 @@ class Network(nn.Module):
     def _asked(self, window: Window, features: Features) -> Laplace:
         """The posterior of each window by itself, some windows at a time."""
         told = Laplace.of(self.encoder(self.informed(features), None, sample=False))
-        return self.ask(window, told, self.dynamics.scales_top * features.amplitude)
-
-    def ask(self, window: Window, told: Laplace, unit: Tensor, search: Search = THOROUGH) -> Laplace:
-        """The posterior of windows of any length, where `told` is known of them; `unit` (B, S) is their speed."""
         if window.times.shape[1] < FEWEST_POINTS:
             return told
-        stencil, order = self.settings.encoder.stencil, self.physics.order
-        at_once = max(1, SLOPES_AT_ONCE // (window.values[0].numel() * told.mean.shape[1]))
+        return self.ask(self.evidence(window), told, self.dynamics.scales_top * features.amplitude)
+
+    def evidence(self, window: Window, most: int = MOST_POINTS) -> Evidence:
+        """What up to `most` points of windows of any one length show of the field."""
+        return Evidence.of(window, self.settings.encoder.stencil, self.physics.order).thinned(most)
+
+    def ask(self, evidence: Evidence, told: Laplace, unit: Tensor, search: Search = THOROUGH) -> Laplace:
+        """The posterior of windows, where `told` is known of them; `unit` (B, S) is their speed."""
+        at_once = max(1, SLOPES_AT_ONCE // (evidence.top[0].numel() * told.mean.shape[1]))
         parts = []
         for rows in torch.arange(len(unit), device=unit.device).split(at_once):
-            evidence = Evidence.of(window.select(rows), stencil, order).thinned(search.points)
-            parts.append(laplace(self.dynamics, evidence, told.select(rows), unit[rows], self.noise, search))
+            some = evidence.select(rows)
+            parts.append(laplace(self.dynamics, some, told.select(rows), unit[rows], self.noise, search))
         return Laplace.joined(parts)
 
     @property

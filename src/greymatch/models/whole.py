@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
+from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import last_window, observed_lengths
+from greymatch.models.evidence import FEWEST_POINTS, Evidence
+from greymatch.models.features import Features
 from greymatch.models.laplace import THOROUGH, Laplace, Search
-from greymatch.models.network import Network, Sight
+from greymatch.models.network import MOST_POINTS, Network, Sight
+
+
+@dataclass(frozen=True)
+class Recordings:
+    """Trajectories to be asked as wholes: what each shows, in `groups` (rows, evidence) of one length, and the
+    `features` of its last window. Neither depends on what is learned."""
+
+    features: Features
+    groups: list[tuple[Tensor, Evidence]]
+
+    @staticmethod
+    @torch.no_grad()
+    def of(network: Network, data: Trajectories, most: int = MOST_POINTS) -> Recordings:
+        """At up to `most` points of each."""
+        lengths, groups = observed_lengths(data), []
+        for length in lengths.unique().tolist():
+            rows = (lengths == length).nonzero()[:, 0]
+            if length >= FEWEST_POINTS:
+                groups.append((rows, network.evidence(last_window(data.select(rows.cpu()), length), most)))
+        return Recordings(network.observe(data, refine=False).features, groups)
+
+    @torch.no_grad()
+    def posterior(self, network: Network, before: Laplace | None = None, search: Search = THOROUGH) -> Laplace:
+        """Of each from all its points; the search begins with what was found `before`, or what the encoder says."""
+        told = before or Laplace.of(network.encode(self.features, None, sample=False))
+        unit = network.dynamics.scales_top * self.features.amplitude
+        for rows, evidence in self.groups:
+            told = told.put(rows, network.ask(evidence, told.select(rows), unit[rows], search))
+        return told
+
+
+def whole(network: Network, data: Trajectories) -> Laplace:
+    """The posterior of each trajectory from all its points: each is asked as one long window."""
+    return Recordings.of(network, data).posterior(network)
 
 
 def seen_whole(network: Network, data: Trajectories) -> Sight:
     """What is known of trajectories when all of each is asked."""
-    return Sight(network.observe(data, refine=False).features, whole(network, data))
-
-
-@torch.no_grad()
-def whole(network: Network, data: Trajectories, before: Laplace | None = None, search: Search = THOROUGH) -> Laplace:
-    """The posterior of each trajectory from all its points: each is asked as one long window.
-
-    The search begins with what was found `before`, or with what the encoder says.
-    """
-    features = network.observe(data, refine=False).features
-    told = before or Laplace.of(network.encode(features, None, sample=False))
-    unit = network.dynamics.scales_top * features.amplitude
-    lengths = observed_lengths(data)
-    parts, rows = [], []
-    for length in lengths.unique().tolist():
-        some = (lengths == length).nonzero()[:, 0]
-        window = last_window(data.select(some.cpu()), length)
-        parts.append(network.ask(window, told.select(some), unit[some], search))
-        rows.append(some)
-    return Laplace.joined(parts).select(torch.cat(rows).argsort())
+    recordings = Recordings.of(network, data)
+    return Sight(recordings.features, recordings.posterior(network))

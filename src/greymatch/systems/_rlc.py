@@ -56,6 +56,7 @@ def _variant(name: str, title: str, truth: Function) -> System:
         given=26,
         preset=Settings(window=26).updated(LINEAR | {"training.minutes": 2.0}),
         tuned={
+            "vgb-dm": {"encoder.latents": 1},  # one more would compete with L
             "tfm": {"memory.points": 26, "memory.width": 192, "training.rate": 4e-3},
             "vbb-dm": BLACK_BOX,
             "bb-node": SOLVED | BLACK_BOX,

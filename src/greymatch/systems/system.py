@@ -34,7 +34,7 @@ class System:
 
     ```python
     train = system.data("train")
-    model = fit(system.physics, train, settings=system.preset)
+    model = fit(system.physics, train, settings=system.settings())
     history = test.first(system.given)          # the rest is scored
     ```
     """

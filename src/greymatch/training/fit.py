@@ -224,7 +224,7 @@ def suited(physics: Physics, data: Trajectories) -> Settings:
 
     for system in SYSTEMS.values():
         if system.physics == physics:
-            return system.preset
+            return system.settings()
     points = int(data.lengths.median())
     window = min(max(6, points // 3 + 1), max(2, points // 2))
     shortest = min(window, max(5, window // 5))

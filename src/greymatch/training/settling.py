@@ -8,6 +8,7 @@ learns on from those; in turns. This is expectation and maximisation, and needs 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -17,16 +18,15 @@ from greymatch.data.windows import usable
 from greymatch.matching.objective import Sample
 from greymatch.models.laplace import Laplace, Search
 from greymatch.models.network import Network
-from greymatch.models.whole import whole
+from greymatch.models.whole import Recordings
 from greymatch.training.sampler import Sampler
 
-TURNS = 6
+TURNS = 12
 POINTS = 48  # of a trajectory
-LATER = Search(sweeps=2, anew=False, points=POINTS)
-FIRST = Search(points=POINTS)
+FIRST, LATER = Search(), Search(sweeps=2, anew=False)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Settling:
     """Latents (N, K) of the trajectories that training draws from; those without a window keep zeros."""
 
@@ -39,6 +39,15 @@ class Settling:
         """None for what cannot be asked."""
         return Settling(network, data, sampler) if network.prefers_asking else None
 
+    @cached_property
+    def _drawn(self) -> Tensor:
+        """The trajectories (n,) that have a window."""
+        return usable(self.data, self.network.settings.lengths[-1]).any(1).nonzero()[:, 0]
+
+    @cached_property
+    def _recordings(self) -> Recordings:
+        return Recordings.of(self.network, self.data.select(self._drawn.cpu()), POINTS)
+
     def draw(self, settled: Tensor, count: int, generator: torch.Generator) -> Sample:
         """A batch from all over the trajectories, with their latents."""
         sample = self.sampler.draw_whole(count, generator)
@@ -46,12 +55,10 @@ class Settling:
 
     def latents(self, before: Tensor | None) -> Tensor:
         """As the field has it now, begun with those of the turn before."""
-        drawn = usable(self.data, self.network.settings.lengths[-1]).any(1)
-        rows = drawn.nonzero()[:, 0]
-        known = None if before is None else self._told(before[rows])
-        found = whole(self.network, self.data.select(rows.cpu()), known, LATER if known else FIRST)
-        settled = found.mean.new_zeros(len(drawn), found.mean.shape[1])
-        settled[rows] = found.mean
+        known = None if before is None else self._told(before[self._drawn])
+        found = self._recordings.posterior(self.network, known, LATER if known else FIRST).mean
+        settled = found.new_zeros(len(self.data), found.shape[1])
+        settled[self._drawn] = found
         return settled
 
     def _told(self, mean: Tensor) -> Laplace:
