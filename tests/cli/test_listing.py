@@ -28,7 +28,7 @@ def test_settings_lists_every_key_with_the_default_that_holds(greymatch) -> None
     assert list(found) == list(known_keys())
     defaults = {key: row["default"] for key, row in found.items() if row["default"] is not None}
     assert Settings().updated(defaults) == Settings()
-    assert found["residual.kind"]["choices"] == ["mlp", "conv"]
+    assert found["residual.kind"]["choices"] == ["mlp", "conv", "polynomial"]
 
 
 def test_settings_for_people(greymatch) -> None:

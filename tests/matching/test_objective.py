@@ -154,6 +154,8 @@ def test_the_kl_terms_are_their_closed_forms():
     loss = loss_of(objective, sample)
     std = math.exp(FIRST_LOG_STD)
     one = 0.5 * (std**2 - 1) - math.log(std)  # of an untrained posterior, N(0, std), to N(0, 1)
+    assert loss.kl_theta is not None
+    assert loss.kl_z is not None
     assert float(loss.kl_theta) == pytest.approx(one, rel=1e-5)
     assert float(loss.kl_z) == pytest.approx(2 * one, rel=1e-5)
     assert float(loss.total) == pytest.approx(float(loss.matching) + 3 * one, rel=1e-5)

@@ -11,7 +11,7 @@ from greymatch.matching.path import Matched
 from greymatch.methods import method_named
 from greymatch.models.dynamics import Parts
 from greymatch.models.features import Features
-from greymatch.models.latents import Latents
+from greymatch.models.latents import Encoded, Latents
 from greymatch.models.network import Network
 
 Point = tuple[Tensor, Tensor, Latents, Tensor | None]  # time, phase, latents and inputs: what the field depends on
@@ -21,7 +21,7 @@ class Sample(NamedTuple):
     """A training batch: what the encoder sees of B windows, and M points of each one's future to be matched.
 
     `trusted` (B, M, S) tells which points are sound, `inputs` (B, M, U) are known there, `rows` (B,) say whose
-    window it is. `settled` are its latents, once they need not be encoded.
+    window it is. `settled` (B, L + Z) are its latents, once they need not be encoded.
     """
 
     features: Features
@@ -29,19 +29,20 @@ class Sample(NamedTuple):
     trusted: Tensor
     inputs: Tensor | None
     rows: Tensor
-    settled: Latents | None = None
+    settled: Tensor | None = None
 
 
 class Loss(NamedTuple):
     """The loss and its terms, averaged over the windows of a batch.
 
-    `errors` (C,) are mean squares in units of the data and of the window's amplitude; they drive the noise.
+    `errors` (C,) are mean squares in units of the data and of the window's amplitude; they drive the noise. Latents
+    that are settled were not encoded, and have no KL.
     """
 
     total: Tensor
     matching: Tensor
-    kl_theta: Tensor
-    kl_z: Tensor
+    kl_theta: Tensor | None
+    kl_z: Tensor | None
     residual: Tensor
     sensitivity: Tensor
     errors: Tensor
@@ -71,23 +72,25 @@ class Objective(nn.Module):
         return len(self.network.physics.states) * (1 + self.network.dynamics.learns_velocity)
 
     def forward(self, sample: Sample, noise: Tensor, generator: torch.Generator | None) -> Loss:
-        latents, kl_theta, kl_z = self._latents(sample, generator)
+        latents, encoded = self._latents(sample, generator)
         point, known, target = self._point(sample, latents, generator)
         parts = self.network.dynamics.completed(*point, known)
         errors, weights, size = self._errors(sample, parts, target)
         sensitivity = self._sensitivity(point, parts, generator)
         fit = 0.5 * self.evidence * (weights * errors / noise).sum()
         total = fit + self.evidence * (self.settings.size * size + self.settings.sensitivity * sensitivity)
-        total = total + kl_theta + kl_z if self.variational and not sample.settled else total
+        kl_theta, kl_z = (encoded.eps.kl().mean(), encoded.z.kl().mean()) if encoded else (None, None)
+        if self.variational and kl_theta is not None and kl_z is not None:
+            total = total + kl_theta + kl_z
         return Loss(total, fit, kl_theta, kl_z, size, sensitivity, errors.detach())
 
-    def _latents(self, sample: Sample, generator: torch.Generator | None) -> tuple[Latents, Tensor, Tensor]:
-        """Those of each window, and the two KL; latents that are settled were not encoded, and have none."""
+    def _latents(self, sample: Sample, generator: torch.Generator | None) -> tuple[Latents, Encoded | None]:
+        """Those of each window, and where they come from, unless they are settled."""
         if sample.settled is not None:
-            none = sample.features.summary.new_full((), torch.nan)
-            return sample.settled, none, none
+            free = self.network.shapes.free
+            return Latents(sample.settled[:, :free], sample.settled[:, free:]), None
         encoded = self.network.encode(sample.features, generator, sample=self.variational)
-        return encoded.latents, encoded.eps.kl().mean(), encoded.z.kl().mean()
+        return encoded.latents, encoded
 
     def _point(
         self, sample: Sample, latents: Latents, generator: torch.Generator | None

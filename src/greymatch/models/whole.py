@@ -18,21 +18,21 @@ from greymatch.models.network import MOST_POINTS, Network, Sight
 @dataclass(frozen=True)
 class Recordings:
     """Trajectories to be asked as wholes: what each shows, in `groups` (rows, evidence) of one length, and the
-    `features` of its last window. Neither depends on what is learned."""
+    `features` of a window of it. Neither depends on what is learned."""
 
     features: Features
     groups: list[tuple[Tensor, Evidence]]
 
     @staticmethod
     @torch.no_grad()
-    def of(network: Network, data: Trajectories, most: int = MOST_POINTS) -> Recordings:
+    def of(network: Network, data: Trajectories, features: Features, most: int = MOST_POINTS) -> Recordings:
         """At up to `most` points of each."""
         lengths, groups = observed_lengths(data), []
         for length in lengths.unique().tolist():
             rows = (lengths == length).nonzero()[:, 0]
             if length >= FEWEST_POINTS:
                 groups.append((rows, network.evidence(last_window(data.select(rows.cpu()), length), most)))
-        return Recordings(network.observe(data, refine=False).features, groups)
+        return Recordings(features, groups)
 
     @torch.no_grad()
     def posterior(self, network: Network, before: Laplace | None = None, search: Search = THOROUGH) -> Laplace:
@@ -46,10 +46,13 @@ class Recordings:
 
 def whole(network: Network, data: Trajectories) -> Laplace:
     """The posterior of each trajectory from all its points: each is asked as one long window."""
-    return Recordings.of(network, data).posterior(network)
+    law = seen_whole(network, data).own
+    assert law is not None, "who is asked gives a law"
+    return law
 
 
+@torch.no_grad()
 def seen_whole(network: Network, data: Trajectories) -> Sight:
     """What is known of trajectories when all of each is asked."""
-    recordings = Recordings.of(network, data)
-    return Sight(recordings.features, recordings.posterior(network))
+    features = network.observe(data, refine=False).features
+    return Sight(features, Recordings.of(network, data, features).posterior(network))

@@ -43,12 +43,12 @@ class Terms(Protocol):
     @property
     def errors(self) -> Tensor: ...
 
-    def _asdict(self) -> dict[str, Tensor]: ...
+    def _asdict(self) -> dict[str, Any]: ...
 
 
 def numbers(loss: Terms) -> dict[str, float]:
-    """Every term of a loss as a number."""
-    return {name: float(value.detach().mean()) for name, value in loss._asdict().items()}
+    """Every term that a loss has, as a number."""
+    return {name: float(value.detach().mean()) for name, value in loss._asdict().items() if value is not None}
 
 
 class Sampler(Protocol):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import usable
+from greymatch.data.windows import gather, usable
 from greymatch.matching.objective import Sample
 from greymatch.models.laplace import Laplace, Search
 from greymatch.models.network import Network
@@ -42,16 +42,24 @@ class Settling:
     @cached_property
     def _drawn(self) -> Tensor:
         """The trajectories (n,) that have a window."""
-        return usable(self.data, self.network.settings.lengths[-1]).any(1).nonzero()[:, 0]
+        return self._ends.any(1).nonzero()[:, 0]
+
+    @cached_property
+    def _ends(self) -> Tensor:
+        return usable(self.data, self.network.settings.lengths[-1])
 
     @cached_property
     def _recordings(self) -> Recordings:
-        return Recordings.of(self.network, self.data.select(self._drawn.cpu()), POINTS)
+        rows, ends = self._drawn, self._ends[self._drawn]
+        last = (ends * torch.arange(ends.shape[1], device=ends.device)).amax(1)
+        with torch.no_grad():
+            features = self.network.features(gather(self.data, rows, last, self.network.settings.lengths[-1]))
+        return Recordings.of(self.network, self.data.select(rows.cpu()), features, POINTS)
 
     def draw(self, settled: Tensor, count: int, generator: torch.Generator) -> Sample:
         """A batch from all over the trajectories, with their latents."""
         sample = self.sampler.draw_whole(count, generator)
-        return sample._replace(settled=self._told(settled[sample.rows]).latents())
+        return sample._replace(settled=settled[sample.rows])
 
     def latents(self, before: Tensor | None) -> Tensor:
         """As the field has it now, begun with those of the turn before."""
@@ -64,7 +72,7 @@ class Settling:
     def _told(self, mean: Tensor) -> Laplace:
         """What was found before: a place to begin at, of whose spread nothing is kept."""
         count, size = mean.shape
-        root = torch.eye(size, device=mean.device).expand(count, -1, -1)
+        root = torch.eye(size, dtype=mean.dtype, device=mean.device).expand(count, -1, -1)
         return Laplace(mean, root, mean.new_full((count,), torch.nan), self.network.shapes.free)
 
 
