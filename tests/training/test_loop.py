@@ -83,7 +83,7 @@ def test_the_rate_of_a_run_in_minutes_spans_its_time(
     model = fit(decay, decays(12), settings=settings, minutes=seconds / 60, trackers=[log], quiet=True)
     assert seconds <= model.record["seconds"] < seconds + 1.0
     rates = [metrics["rate"] for metrics in log.metrics]
-    assert max(rates) > 0.0095
+    assert max(rates) > 0.006  # a slow machine may not take a step at the very top
     assert rates[-1] < 0.001
     for before, metrics in itertools.pairwise(log.metrics):
         # the rate of a step was set by the time that had passed before it, and falls after the warm-up
