@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -34,10 +35,7 @@ class Evidence:
         return self.seen.flatten(2).amin(2).sum(1)
 
     def select(self, rows: Tensor) -> Evidence:
-        inputs = None if self.inputs is None else self.inputs[rows]
-        parts = (self.times, self.phase, self.top, self.doubt, self.seen)
-        times, phase, top, doubt, seen = (part[rows] for part in parts)
-        return Evidence(times, phase, top, doubt, seen, inputs)
+        return self._picked(lambda part: part[rows])
 
     def thinned(self, most: int) -> Evidence:
         """Up to `most` of the points, evenly spread: slopes were taken from all of them."""
@@ -45,11 +43,12 @@ class Evidence:
         if count <= most:
             return self
         kept = torch.linspace(0, count - 1, most, device=self.times.device).round().long()
-        inputs = None if self.inputs is None else self.inputs[:, kept]
-        times, phase, top, doubt, seen = (
-            part[:, kept] for part in (self.times, self.phase, self.top, self.doubt, self.seen)
-        )
-        return Evidence(times, phase, top, doubt, seen, inputs)
+        return self._picked(lambda part: part[:, kept])
+
+    def _picked(self, pick: Callable[[Tensor], Tensor]) -> Evidence:
+        inputs = None if self.inputs is None else pick(self.inputs)
+        fields = (self.phase, self.top, self.doubt, self.seen)
+        return Evidence(pick(self.times), *(pick(field) for field in fields), inputs=inputs)
 
     @staticmethod
     def of(window: Window, stencil: int, order: int) -> Evidence:

@@ -27,7 +27,7 @@ from greymatch.settings import Settings
 
 NUMBERS_AT_ONCE = 2**26  # of the features, when many draws are encoded
 SLOPES_AT_ONCE = 2**22  # of derivatives by latents, when windows are asked themselves
-MOST_POINTS = 10_000
+MOST_POINTS = 10_000  # of one recording that is asked as a whole
 
 
 @dataclass(frozen=True)
