@@ -130,6 +130,21 @@ def test_a_result_of_another_version_is_refused(tmp_path: Path) -> None:
         stored(RUNS[0], tmp_path)
 
 
+@pytest.mark.parametrize(("method", "counts"), [("vgb-dm", False), ("tfm", True)])
+def test_a_result_from_before_settling_is_of_another_method_if_that_settles(
+    method: str, counts: bool, tmp_path: Path
+) -> None:
+    run = Run("pendulum", method, 0)
+    found = json.loads(json.dumps(run.asked()))
+    del found["settings"]["training"]["settle"]
+    result_file(run, tmp_path).write_text(json.dumps(found))
+    if counts:
+        assert stored(run, tmp_path) is not None
+    else:
+        with pytest.raises(GreymatchError, match="settings differ"):
+            stored(run, tmp_path)
+
+
 def test_a_setting_that_came_later_had_its_default(tmp_path: Path) -> None:
     old = RUNS[0].asked()
     del old["settings"]["encoder"]["stencil"]

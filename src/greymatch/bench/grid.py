@@ -20,6 +20,7 @@ from greymatch.training.interrupt import Interrupt
 
 POLL_SECONDS, PATIENCE_SECONDS = 0.2, 30.0
 TAIL = 5
+BEFORE_SETTLING = {"settle": 0.0}  # what a result that does not speak of it was made with
 THREADS = 1  # of a run: equal time is then equal work, whatever else runs beside it
 
 
@@ -101,7 +102,8 @@ def stored(run: Run, folder: Path) -> dict[str, Any] | None:
             f"{str(path)!r} was written by another version of greymatch and lacks what the benchmarks show. "
             "Replace it with --fresh, or choose another --out."
         )
-    differing = [key for key, value in run.asked().items() if _comparable(key, found.get(key)) != value]
+    complete = _completed(found)
+    differing = [key for key, value in run.asked().items() if complete.get(key) != value]
     if differing:
         raise GreymatchError(
             f"{str(path)!r} is of another run: {', '.join(differing)} differ. "
@@ -110,16 +112,20 @@ def stored(run: Run, folder: Path) -> dict[str, Any] | None:
     return found
 
 
-def _comparable(key: str, value: Any) -> Any:
-    """Settings that came to be after the result was written had their defaults."""
+def _completed(found: dict[str, Any]) -> dict[str, Any]:
+    """A result with the settings that came to be after it was written, at what they were worth then."""
+    from greymatch.methods import METHODS
     from greymatch.settings import Settings
 
-    if key != "settings" or not isinstance(value, dict):
-        return value
+    method, settings = METHODS.get(found.get("method", "")), found.get("settings")
+    if method is None or not isinstance(settings, dict):
+        return found
+    if method.objective == "matching":
+        settings = {**settings, "training": {**BEFORE_SETTLING, **settings.get("training", {})}}
     try:
-        return Settings.checked(value).model_dump(mode="json")
+        return {**found, "settings": Settings.checked(settings).model_dump(mode="json")}
     except GreymatchError:
-        return value
+        return found
 
 
 def execute(runs: Sequence[Run], folder: Path, jobs: int, watch: Watch) -> list[Failure]:

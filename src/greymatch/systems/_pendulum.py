@@ -40,6 +40,7 @@ pendulum = System(
     given=26,
     preset=Settings(window=26).updated(LINEAR | {"training.minutes": 2.0}),
     tuned={
+        "vgb-dm": {"matching.past": 4},
         "tfm": {"memory.points": 26, "memory.width": 180, "training.rate": 4e-3},
         "bb-node": SOLVED | {"training.batch": 512, "matching.amplitude_floor": 1.0},
         "physvae": SOLVED,
