@@ -103,6 +103,22 @@ def within(window: Window, points: int, generator: torch.Generator) -> Tensor:
     return start + part * (end - start)
 
 
+def spread_windows(data: Trajectories, length: int, most: int = 6) -> tuple[Window, Tensor]:
+    """Windows (N * most) spread over each trajectory from its first to its last, and which of them exist (N, most).
+
+    As many as fit side by side, but two if there are two at all, then with points in common.
+    """
+    there = usable(data, length)
+    order = torch.where(there, torch.arange(there.shape[1], device=there.device), there.shape[1]).sort(1).values
+    count = there.sum(1, keepdim=True)
+    side_by_side = (1 + (count - 1).clamp_min(0) // length).clamp(2, most)
+    place = torch.arange(most, device=count.device) / (side_by_side - 1) * (count - 1).clamp_min(0)
+    ends = order.gather(1, place.round().long().minimum((count - 1).clamp_min(0)))
+    known = (ends < there.shape[1]) & (ends.diff(dim=1, prepend=ends[:, :1] - 1) > 0)
+    rows = torch.arange(len(data), device=ends.device).repeat_interleave(most)
+    return gather(data, rows, ends.clamp_max(there.shape[1] - 1).clamp_min(length - 1).flatten(), length), known
+
+
 def longest_windows(history: Trajectories, lengths: Sequence[int]) -> list[tuple[int, Tensor]]:
     """For each of `lengths`, longest first, the trajectories (n,) whose history fills it but no longer one."""
     observed = observed_lengths(history)

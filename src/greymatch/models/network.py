@@ -43,7 +43,8 @@ class Network(nn.Module):
 
     `noise` (S,) is the relative error of the highest derivative that matching left unexplained; `widening` the
     factor by which validation forecasts ask it and the posterior's standard deviations to grow. `doubt` (L,) is
-    that of the parameters by themselves, which a forecast does not see where the residual makes up for them.
+    that of the parameters by themselves, which a forecast does not see where the residual makes up for them, and
+    `blind` (L,) the standard deviation of what no window sees of their error (see `certainty`).
     `kicked` is 1 if members of a forecast carry that noise, `refined` if each window is asked itself (see `laplace`)
     and not the encoder alone; else 0. Validation data decide both. `usual` is how badly the field explains windows
     that it knows at worst (see `Laplace.misfit`), 0 if nothing tells; a window beyond that is unlike all of them.
@@ -52,6 +53,7 @@ class Network(nn.Module):
 
     widening: Tensor
     doubt: Tensor
+    blind: Tensor
     noise: Tensor
     kicked: Tensor
     refined: Tensor
@@ -69,6 +71,7 @@ class Network(nn.Module):
             self.register_buffer(f"scale_{name}", value.clone(), persistent=False)
         self.register_buffer("widening", torch.ones(()))
         self.register_buffer("doubt", torch.ones(shapes.free))
+        self.register_buffer("blind", torch.zeros(shapes.free))
         self.register_buffer("noise", torch.zeros(len(physics.states)))
         self.register_buffer("kicked", torch.ones(()))
         self.register_buffer("refined", torch.zeros(()))
@@ -138,6 +141,11 @@ class Network(nn.Module):
         matched = method_named(self.settings.method).objective == "matching"
         return self.askable and matched and self.settings.encoder.refine
 
+    @property
+    def credits(self) -> bool:
+        """Whether parameters can get back what the residual took: it must be something added to the physics."""
+        return self.shapes.free > 0 and self.askable and self.settings.residual.composition == "additive"
+
     def _asked(self, window: Window, features: Features) -> Laplace:
         """The posterior of each window by itself, some windows at a time."""
         told = Laplace.of(self.encoder(self.informed(features), None, sample=False))
@@ -201,10 +209,14 @@ class Network(nn.Module):
         """Latent coordinates (draws, B, L) of the parameters from their own posterior; a single draw is its mean."""
         if draws == 1:
             return self.central(sight).latents.eps[None]
-        eps = self._latents(sight, draws, generator, widening=1.0).eps
-        eps = eps.reshape(draws, len(sight.features.summary), self.shapes.free)
+        eps = self.claimed_parameters(sight, draws, generator)
         middle = eps.mean(0, keepdim=True)
-        return middle + self.doubt * (eps - middle)
+        return middle + self.doubt * (eps - middle) + self.blind * mirrored(draws, eps[0], generator)
+
+    def claimed_parameters(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Tensor:
+        """The same before calibration."""
+        eps = self._latents(sight, draws, generator, widening=1.0).eps
+        return eps.reshape(draws, len(sight.features.summary), self.shapes.free)
 
     def _latents(
         self, sight: Sight, draws: int, generator: torch.Generator | None, widening: Tensor | float

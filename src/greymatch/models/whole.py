@@ -9,6 +9,7 @@ from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import last_window, observed_lengths
+from greymatch.models.credit import Credit, credit
 from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.features import Features
 from greymatch.models.laplace import THOROUGH, Laplace, Search
@@ -42,6 +43,17 @@ class Recordings:
         for rows, evidence in self.groups:
             told = told.put(rows, network.ask(evidence, told.select(rows), unit[rows], search))
         return told
+
+    @torch.no_grad()
+    def credit(self, network: Network, law: Laplace) -> Credit:
+        """What the residual owes the parameters of each; nothing to those that show too little."""
+        owed = law.mean.new_zeros(len(law.mean), law.free)
+        doubts = [owed.new_zeros(law.free)]
+        for rows, evidence in self.groups:
+            found = credit(network.dynamics, evidence, law.select(rows).latents())
+            owed[rows] = found.owed
+            doubts.append(found.doubt)
+        return Credit(owed, torch.stack(doubts).amax(0))
 
 
 def whole(network: Network, data: Trajectories) -> Laplace:

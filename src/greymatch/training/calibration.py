@@ -1,7 +1,7 @@
-"""How much wider the posterior must be to hold what it promises, judged on trajectories not trained on.
+"""How much wider an ensemble must be to hold what it promises, judged on trajectories not trained on.
 
-Amortised posteriors are overconfident: they take a window's errors as independent. Forecasts and parameters get a
-factor each, since an error of a parameter hardly shows in a forecast where the residual makes up for it.
+Amortised posteriors are overconfident: they take a window's errors as independent. Parameters have a calibration of
+their own (see `certainty`), since an error of theirs hardly shows in a forecast where the residual makes up for it.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Window, gather, usable
+from greymatch.data.windows import spread_windows
 from greymatch.models.network import Network, Sight
 from greymatch.training.validation import EnsembleError, Validator
 
-LEVEL, NORMAL = 0.9, 1.6449
+LEVEL = 0.9
 DRAWS = 24
 NARROWEST, WIDEST = 0.25, 16.0
 HALVINGS = 6
-MOST_TRAJECTORIES, WINDOWS = 64, 6
-MOST_DOUBT = 100.0
+MOST_TRAJECTORIES = 64
 HARDLY = 0.995
 # A model of data that it explains to the last digit would call every other digit strange.
 EXACT = 1e-12
@@ -53,26 +52,6 @@ def _widened(network: Network, validator: Validator, sight: Sight) -> EnsembleEr
     return validator.ensemble(network, sight, LEVEL, DRAWS)
 
 
-def calibrate_parameters(network: Network, data: Trajectories) -> None:
-    """Set `network.doubt` by consistency, which needs no truth: windows of one trajectory share its parameters.
-
-    Of each trajectory the two windows that claim to know a parameter best are compared: their difference, in units of
-    their standard deviations, must lie within that of a standard normal for 90 % of the trajectories. Errors that
-    all windows share stay unseen.
-    """
-    if not network.shapes.free:
-        return
-    mean, variance, known = _estimates(network, data)
-    claimed = variance.masked_fill(~known[..., None], torch.inf)
-    best = claimed.argsort(1)[:, :2]
-    both = claimed.gather(1, best).isfinite().all(1)
-    gap = mean.gather(1, best).diff(dim=1)[:, 0].abs() / variance.gather(1, best).sum(1).sqrt().clamp_min(1e-9)
-    for index in range(network.shapes.free):
-        agreed = gap[:, index][both[:, index]]
-        if len(agreed):
-            network.doubt[index] = (agreed.quantile(LEVEL) / NORMAL).clamp(1.0, MOST_DOUBT)
-
-
 def calibrate_misfit(network: Network, *data: Trajectories) -> None:
     """Set `network.usual` to what hardly a window of `data`, learned from or not, exceeds."""
     if network.askable:
@@ -81,33 +60,9 @@ def calibrate_misfit(network: Network, *data: Trajectories) -> None:
 
 
 def _misfits(network: Network, data: Trajectories) -> Tensor:
-    window, known = _windows(network, data)
+    window, known = spread_windows(data.select(slice(MOST_TRAJECTORIES)), network.settings.window)
     with torch.no_grad():
         law = network.look(window, refine=True).own
     assert law is not None, "who can be asked gives a law"
     found = law.misfit[known.flatten()]
     return found[found.isfinite()]
-
-
-def _estimates(network: Network, data: Trajectories) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean and variance of eps (N, WINDOWS, L) from windows over each trajectory, and which exist (N, WINDOWS)."""
-    window, known = _windows(network, data)
-    with torch.no_grad():
-        generator = torch.Generator(window.times.device).manual_seed(0)
-        eps = network.draw_parameters(network.look(window), DRAWS, generator)
-    eps = eps.reshape(DRAWS, len(known), WINDOWS, -1)
-    return eps.mean(0), eps.var(0), known
-
-
-def _windows(network: Network, data: Trajectories) -> tuple[Window, Tensor]:
-    """Windows (N * WINDOWS) spread over each trajectory, and which of them exist (N, WINDOWS)."""
-    length = network.settings.window
-    data = data.select(slice(MOST_TRAJECTORIES))
-    there = usable(data, length)
-    order = torch.where(there, torch.arange(there.shape[1], device=there.device), there.shape[1]).sort(1).values
-    count = there.sum(1, keepdim=True)
-    place = torch.linspace(0, 1, WINDOWS, device=count.device) * (count - 1).clamp_min(0)
-    ends = order.gather(1, place.round().long())
-    known = (ends < there.shape[1]) & (ends.diff(dim=1, prepend=ends[:, :1] - 1) > 0)
-    rows = torch.arange(len(data), device=ends.device).repeat_interleave(WINDOWS)
-    return gather(data, rows, ends.clamp_max(there.shape[1] - 1).clamp_min(length - 1).flatten(), length), known

@@ -24,7 +24,8 @@ from greymatch.models.network import Network
 from greymatch.physics.check import check_physics
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
-from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit, calibrate_parameters
+from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
+from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, meter
 from greymatch.training.recipe import recipe
@@ -284,6 +285,7 @@ def _record(loop: Loop, problem: Problem) -> dict[str, Any]:
         "refined": bool(loop.network.refined),
         "kicked": bool(loop.network.kicked),
         "doubt": dict(zip(loop.network.physics.free, loop.network.doubt.tolist(), strict=True)),
+        "blind": dict(zip(loop.network.physics.free, loop.network.blind.tolist(), strict=True)),
         "noise": [float(value) ** 0.5 for value in state.noise.value],
     }
 

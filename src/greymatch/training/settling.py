@@ -2,7 +2,8 @@
 
 The encoder knows a window, with errors, and a field that learns from erring latents settles where it forgives them.
 Once it has a form, each trajectory is asked through it for the latents that explain all of its motion, and the field
-learns on from those; in turns. This is expectation and maximisation, and needs no solver either.
+learns on from those; in turns. This is expectation and maximisation, and needs no solver either. Taking turns never
+moves parameters and residual together, so in each the parameters also get what the residual owes them (see `credit`).
 """
 
 from __future__ import annotations
@@ -64,9 +65,11 @@ class Settling:
     def latents(self, before: Tensor | None) -> Tensor:
         """As the field has it now, begun with those of the turn before."""
         known = None if before is None else self._told(before[self._drawn])
-        found = self._recordings.posterior(self.network, known, LATER if known else FIRST).mean
-        settled = found.new_zeros(len(self.data), found.shape[1])
-        settled[self._drawn] = found
+        law = self._recordings.posterior(self.network, known, LATER if known else FIRST)
+        settled = law.mean.new_zeros(len(self.data), law.mean.shape[1])
+        settled[self._drawn] = law.mean
+        if self.network.credits:
+            settled[self._drawn, : law.free] += self._recordings.credit(self.network, law).paid()
         return settled
 
     def _told(self, mean: Tensor) -> Laplace:

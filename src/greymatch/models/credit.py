@@ -1,0 +1,198 @@
+"""What the residual says in the physics' own words is the physics' to say.
+
+Parameters and residual can move together without a trace in the data:
+
+    f(x, theta) + r(x) = f(x, theta + d) + (r(x) - J(x) d),    J = df / dtheta,
+
+and matching leaves d where it happened to be. The simplest residual decides. What is learned of each trajectory is
+written as J d and a sum of few monomials of states and inputs, the same ones for all trajectories, found one by one
+(orthogonal matching pursuit) and as many as are worth it; d then is owed to the parameters.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from greymatch.models.dynamics import Dynamics
+from greymatch.models.evidence import Evidence
+from greymatch.models.latents import Latents
+from greymatch.models.pixels import at_pixels, some_pixels
+
+NUDGE = 0.05  # of a parameter, in standard deviations of its prior, for slopes by differences
+DEGREE, MOST_TERMS, MOST_CHOSEN = 3, 128, 6
+WORTH = 3.0  # a term must on average divide the squares of what is left by this
+TRIED, PIXELS, FRAMES = 128, 64, 12  # trajectories among which terms are chosen; cells and frames of a field
+FARTHEST = 1.0  # in standard deviations of the prior
+TOLERABLE = 0.1  # doubt about a parameter at which half of what it is owed is paid
+SAME = 1e-9  # squares of a column left by others, below which it says nothing new
+
+
+class Credit(NamedTuple):
+    """By how much the parameters of each trajectory should move (N, L), in latent coordinates, and the `doubt` (L,)
+    about it: how far what no few terms explain would move them, were it all the physics'."""
+
+    owed: Tensor
+    doubt: Tensor
+
+    def paid(self) -> Tensor:
+        """What is owed, less where there is doubt."""
+        share = 1 / (1 + (self.doubt / TOLERABLE).square())
+        return (share * self.owed).clamp(-FARTHEST, FARTHEST)
+
+
+@torch.no_grad()
+def credit(dynamics: Dynamics, evidence: Evidence, latents: Latents) -> Credit:
+    """Of trajectories with these latents, where they were observed."""
+    said = _Said.of(dynamics, evidence, latents)
+    terms = said.chosen(torch.linspace(0, len(latents.z) - 1, min(TRIED, len(latents.z))).round().long())
+    found, like = said.settled(terms), latents.eps
+    return Credit(found.owed.to(like), found.doubt.to(like))
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What the residual says (N, M) at points of each trajectory, equation after equation, the `slopes` of the physics
+    there (N, M, L) and the candidates (N, P, K) of each of the S equations that are open, M = S P."""
+
+    residual: Tensor
+    slopes: Tensor
+    monomials: Tensor
+    open: Tensor
+
+    @staticmethod
+    def of(dynamics: Dynamics, evidence: Evidence, latents: Latents) -> _Said:
+        evidence = evidence.thinned(FRAMES) if dynamics.physics.grid else evidence
+        pixels = some_pixels(evidence.top.shape[3:], PIXELS, evidence.top.device) if dynamics.physics.grid else None
+        over = latents.over(evidence.times.shape[1])
+        parts = dynamics.parts(evidence.times, evidence.phase, over, evidence.inputs)
+        slopes = [_slope(dynamics, evidence, over, index) for index in range(latents.eps.shape[1])]
+
+        def rows(field: Tensor) -> Tensor:
+            """(N, W, C, *grid) as (N, C, P), zero where nothing was seen."""
+            field = field * evidence.seen
+            field = at_pixels(field, pixels, len(dynamics.physics.grid)) if pixels is not None else field
+            return field.movedim(2, 1).flatten(2).double()
+
+        axes = len(dynamics.physics.grid)
+        unit = dynamics.scales_top.reshape(-1, *(1,) * axes)
+        return _Said(
+            residual=rows(parts.residual / unit).flatten(1),
+            slopes=torch.stack([rows(slope / unit).flatten(1) for slope in slopes], -1),
+            monomials=rows(_monomials(_variables(dynamics, evidence), DEGREE)).mT,
+            open=dynamics.open > 0,
+        )
+
+    def chosen(self, rows: Tensor) -> list[tuple[int, int]]:
+        """The few terms, by equation and monomial, that explain the residual of trajectories `rows` beside slopes."""
+        basis = _orthonormal(self.slopes[rows])
+        left = self.residual[rows] - _onto(basis, self.residual[rows])
+        found, costs = [], [_squares(left)]
+        for count in range(1, MOST_CHOSEN + 1):
+            column, term = self._best(rows, basis, left)
+            left, basis = left - _onto(column, left), torch.cat([basis, column], -1)
+            found.append(term)
+            costs.append(_squares(left) * WORTH**count)
+        return found[: costs.index(min(costs))]
+
+    def settled(self, terms: list[tuple[int, int]]) -> Credit:
+        """Least squares of each trajectory with the slopes and those terms."""
+        columns = [self._column(equation, term, slice(None)) for equation, term in terms]
+        others = torch.stack(columns, -1) if columns else self.slopes[..., :0]
+        basis = _orthonormal(torch.cat([others, self.slopes], -1))
+        left = self.residual - _onto(basis, self.residual)
+        design = torch.cat([self.slopes, others], -1)
+        square = design.mT @ design
+        ridge = SAME * square.diagonal(dim1=-2, dim2=-1).clamp_min(1e-12)
+        weights = torch.linalg.solve_ex(square + torch.diag_embed(ridge), design.mT @ self.residual[..., None])[0]
+        owed = weights[:, : self.slopes.shape[-1], 0].nan_to_num(0.0)
+        return Credit(owed, self._doubt(left, others))
+
+    def _doubt(self, left: Tensor, others: Tensor) -> Tensor:
+        found = []
+        for index in range(self.slopes.shape[-1]):
+            beside = torch.cat([others, self.slopes[..., :index], self.slopes[..., index + 1 :]], -1)
+            own = self.slopes[..., index] - _onto(_orthonormal(beside), self.slopes[..., index])
+            squares, unexplained = (self._by_equation(part).square().mean((0, 2)) for part in (own, left))
+            found.append((squares * unexplained).sum().sqrt() / squares.sum().clamp_min(1e-30))
+        return torch.stack(found)
+
+    def _by_equation(self, rows: Tensor) -> Tensor:
+        return rows.unflatten(1, (len(self.open), -1))
+
+    def _best(self, rows: Tensor, basis: Tensor, left: Tensor) -> tuple[Tensor, tuple[int, int]]:
+        """The direction (n, M, 1) that explains most of what is left, and the term that brings it."""
+        directions = {
+            (equation, term): _orthonormal(self._column(equation, term, rows)[..., None], basis)
+            for equation in self.open.nonzero()[:, 0].tolist()
+            for term in range(self.monomials.shape[-1])
+        }
+        term = max(directions, key=lambda one: _squares(_onto(directions[one], left)))
+        return directions[term], term
+
+    def _column(self, equation: int, term: int, rows: Tensor | slice) -> Tensor:
+        monomial = self.monomials[rows, :, term]
+        column = monomial.new_zeros(len(monomial), len(self.open), monomial.shape[1])
+        column[:, equation] = monomial
+        return column.flatten(1)
+
+
+def _slope(dynamics: Dynamics, evidence: Evidence, over: Latents, index: int) -> Tensor:
+    """How the physics (N, W, S, *grid) moves with one parameter."""
+    move = torch.zeros_like(over.eps)
+    move[..., index] = NUDGE
+    more, less = (
+        dynamics.known(evidence.times, evidence.phase, Latents(eps, over.z), evidence.inputs)
+        for eps in (over.eps + move, over.eps - move)
+    )
+    return (more - less) / (2 * NUDGE)
+
+
+def _variables(dynamics: Dynamics, evidence: Evidence) -> Tensor:
+    """Phase and inputs (N, W, V, *grid) in units of their spread, from their own zero on: so terms are written."""
+    axes, grid = len(dynamics.physics.grid), evidence.phase.shape[3:]
+    phase = evidence.phase / dynamics.scales_spread.reshape(-1, *(1,) * axes)
+    if evidence.inputs is None:
+        return phase
+    inputs = evidence.inputs / dynamics.scales_input_spread
+    inputs = inputs.reshape(*inputs.shape, *(1,) * axes).expand(*inputs.shape, *grid).to(phase)
+    return torch.cat([phase, inputs], 2)
+
+
+def _monomials(variables: Tensor, degree: int) -> Tensor:
+    """All products (N, W, K, *grid) of up to `degree` variables, if those are not too many."""
+    columns = variables.unbind(2)
+    found = [torch.ones_like(columns[0])]
+    for order in range(1, degree + 1):
+        more = list(itertools.combinations_with_replacement(range(len(columns)), order))
+        if len(found) + len(more) > MOST_TERMS:
+            break
+        found += [torch.stack([columns[i] for i in one]).prod(0) for one in more]
+    return torch.stack(found, 2)
+
+
+def _orthonormal(columns: Tensor, beside: Tensor | None = None) -> Tensor:
+    """An orthonormal basis (N, M, K) of what columns (N, M, K) add to `beside`; what adds nothing becomes zero."""
+    basis = columns[..., :0] if beside is None else beside
+    first = basis.shape[-1]
+    for column in columns.unbind(-1):
+        own = column - _onto(basis, column)
+        own = own - _onto(basis, own)  # twice is enough for rounding
+        size = own.square().sum(1, keepdim=True)
+        new = size > SAME * column.square().sum(1, keepdim=True)
+        own = torch.where(new, own / size.clamp_min(1e-300).sqrt(), torch.zeros_like(own))
+        basis = torch.cat([basis, own[..., None]], -1)
+    return basis[..., first:]
+
+
+def _squares(rows: Tensor) -> float:
+    return float(rows.square().sum())
+
+
+def _onto(basis: Tensor, rows: Tensor) -> Tensor:
+    """The part of rows (N, M) that the orthonormal basis (N, M, K) spans."""
+    return (basis @ (basis.mT @ rows[..., None]))[..., 0]

@@ -1,0 +1,70 @@
+"""How sure of its parameters a model may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.data.windows import Window
+from greymatch.training.certainty import DRAWS, calibrate_parameters
+
+
+class Guessing:
+    """Stands for a network whose estimates are wrong by `wrong`, independently in each window, and claim `claimed`."""
+
+    def __init__(self, wrong: list[float], claimed: list[float], window: int = 8) -> None:
+        self.wrong, self.claimed = torch.tensor(wrong), torch.tensor(claimed)
+        self.doubt, self.blind = torch.ones(len(wrong)), torch.ones(len(wrong))
+        self.credits = False
+        self.shapes = SimpleNamespace(free=len(wrong))
+        self.settings = SimpleNamespace(window=window)
+
+    def look(self, window: Window) -> Window:
+        assert window.times.shape[1] == self.settings.window
+        return window
+
+    def claimed_parameters(self, window: Window, draws: int, generator: torch.Generator) -> torch.Tensor:
+        count = len(window.times)
+        centre = self.wrong * torch.randn(count, len(self.wrong), generator=generator)
+        return centre + self.claimed * torch.randn(draws, count, len(self.wrong), generator=generator)
+
+
+def doubt(network: Guessing, data: Trajectories) -> list[float]:
+    calibrate_parameters(network, data)  # pyright: ignore[reportArgumentType]
+    return network.doubt.tolist()
+
+
+def test_parameters_are_doubted_as_much_as_windows_of_one_trajectory_disagree(decays: Callable[..., Trajectories]):
+    found = doubt(Guessing(wrong=[0.3, 0.5, 0.1], claimed=[0.1, 0.1, 0.1]), decays(60))
+    # the mean of the draws is itself uncertain by 0.1 / sqrt(DRAWS)
+    wanted = [((wrong / 0.1) ** 2 + 1 / DRAWS) ** 0.5 for wrong in (0.3, 0.5, 0.1)]
+    # and of noisy claims a small one is compared: the doubt errs to the safe side
+    assert found == pytest.approx(wanted, rel=0.4)
+
+
+def test_claims_that_are_too_modest_are_trusted_more(decays: Callable[..., Trajectories]):
+    (found,) = doubt(Guessing(wrong=[0.01], claimed=[0.1]), decays(60))
+    assert found == pytest.approx((0.1**2 + 1 / DRAWS) ** 0.5, rel=0.3)
+
+
+def test_what_cannot_be_credited_hides_nothing(decays: Callable[..., Trajectories]):
+    network = Guessing(wrong=[0.01], claimed=[0.1])
+    doubt(network, decays(10))
+    assert network.blind.tolist() == [0.0]
+
+
+def test_without_two_windows_to_compare_nothing_changes(decays: Callable[..., Trajectories]):
+    assert doubt(Guessing(wrong=[0.5], claimed=[0.1]), decays(60).first(9)) == [1.0]
+
+
+def test_windows_of_short_trajectories_do_not_count(decays: Callable[..., Trajectories]):
+    data = decays(60)
+    times, values, mask = data.times.clone(), data.values.clone(), data.mask.clone()
+    times[::2, 5:], values[::2, 5:], mask[::2, 5:] = torch.inf, 0.0, False
+    found = doubt(Guessing(wrong=[0.3], claimed=[0.1]), replace(data, times=times, values=values, mask=mask))
+    assert found == pytest.approx([3.0], rel=0.2)
