@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from greymatch.models.credit import FARTHEST, TOLERABLE, Credit, credit
+from greymatch.models.credit import FARTHEST, TOLERABLE, Credit, _Said, credit
 from greymatch.models.dynamics import Parts
 from greymatch.models.evidence import Evidence
 from greymatch.models.latents import Latents
@@ -51,7 +51,7 @@ def evidence(seed: int = 0) -> Evidence:
 
 def owed(residual: Any, free: tuple[bool, bool] = (True, True), shown: Evidence | None = None) -> Credit:
     latents = Latents(torch.zeros(ROWS, 2), torch.linspace(-1, 1, ROWS)[:, None])
-    return credit(Field(residual, free), shown or evidence(), latents)  # pyright: ignore[reportArgumentType]
+    return credit(Field(residual, free), shown or evidence(), latents, torch.zeros(2))  # pyright: ignore[reportArgumentType]
 
 
 def zero(x: Tensor) -> Tensor:
@@ -90,14 +90,27 @@ def test_a_missing_term_is_the_residuals_own_even_if_it_moves_with_the_physics(m
 
 def test_what_no_few_terms_explain_leaves_doubt_about_the_parameters_it_touches():
     found = owed(lambda x, y, u, z: (zero(x), torch.sin(7 * x * y)))
-    assert float(found.doubt[0]) < 1e-6
-    assert float(found.doubt[1]) > 1.0
+    assert float(found.doubt[:, 0].max()) < 1e-6
+    assert float(found.doubt[:, 1].min()) > 0.5
     assert float(found.paid()[:, 1].abs().max()) < 0.02
+
+
+def test_what_lies_below_the_noise_of_the_field_needs_no_term():
+    wiggle = 0.01
+
+    def learned(x: Tensor, y: Tensor, u: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        return 0.5 + wiggle * (x**3 - x * x), zero(x)
+
+    latents = Latents(torch.zeros(ROWS, 2), torch.zeros(ROWS, 1))
+    said = _Said.of(Field(learned), evidence(), latents)  # pyright: ignore[reportArgumentType]
+    rows = torch.arange(ROWS)
+    assert len(said.chosen(rows, 0.0)) == 3
+    assert said.chosen(rows, wiggle**2) == [(0, 0)]
 
 
 def test_an_equation_that_is_complete_has_no_terms_of_its_own():
     found = owed(lambda x, y, u, z: (0.2 * y + 0.1 * x, zero(x)), free=(False, True))
-    assert float(found.doubt[0]) > 0.05  # x is no term there: nothing but the physics may speak
+    assert float(found.doubt[:, 0].min()) > 0.05  # x is no term there: nothing but the physics may speak
 
 
 def test_what_was_not_seen_does_not_count():
@@ -109,7 +122,7 @@ def test_what_was_not_seen_does_not_count():
 
 
 def test_half_is_paid_where_the_doubt_is_tolerable_and_never_too_much():
-    found = Credit(torch.tensor([[0.4, 50.0]]), torch.tensor([TOLERABLE, 0.0])).paid()
+    found = Credit(torch.tensor([[0.4, 50.0]]), torch.tensor([[TOLERABLE, 0.0]])).paid()
     np.testing.assert_allclose(found, [[0.2, FARTHEST]], rtol=1e-6)
 
 
@@ -133,5 +146,5 @@ def test_fields_owe_the_diffusion_they_hold():
     field.open = torch.ones(1)
     seen = torch.ones(4, 6, 1, 1, 1)
     shown = Evidence(torch.zeros(4, 6).double(), phase, nothing, nothing, seen, None)
-    found = credit(field, shown, Latents(torch.zeros(4, 1), torch.zeros(4, 1)))  # pyright: ignore[reportArgumentType]
+    found = credit(field, shown, Latents(torch.zeros(4, 1), torch.zeros(4, 1)), torch.zeros(1))  # pyright: ignore[reportArgumentType]
     torch.testing.assert_close(found.owed, torch.full((4, 1), 0.3), atol=1e-4, rtol=0)

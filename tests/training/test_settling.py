@@ -63,8 +63,8 @@ def test_without_a_part_there_is_no_turn():
 def test_whole_trajectories_tell_their_parameters(decays: Decays, tiny: Settings):
     data, physics = decays(12), whole_truth()
     asked = settling(physics, data, tiny)
-    first = asked.latents(None)
-    again = asked.latents(first)
+    first = asked.latents(None, 1)
+    again = asked.latents(first, 2)
     for found in (first, again):
         k = physics.push(found[:, :1])[:, 0].double()
         torch.testing.assert_close(k, torch.as_tensor(data.truth["k"]), rtol=0, atol=5e-3)
@@ -75,7 +75,7 @@ def test_trajectories_without_a_window_are_neither_asked_nor_drawn(decays: Decay
     mask = data.mask.clone()
     mask[2, 4:] = False  # four points are less than a window
     asked = settling(whole_truth(), replace(data, mask=mask), tiny)
-    found = asked.latents(None)
+    found = asked.latents(None, 1)
     assert bool((found[2] == 0).all())
     assert bool((found[[0, 1, 3, 4, 5]] != 0).any(1).all())
     rows = asked.draw(found, 256, torch.Generator().manual_seed(0)).rows
@@ -90,7 +90,7 @@ def test_a_state_that_is_not_seen_at_the_end_does_not_matter(tiny: Settings):
     mask[3, 25:, 1] = False  # longer than a window
     data = Trajectories(("x", "y"), times, values, mask, np.arange(6))
     physics = Physics(lambda t, x, p: {"x": -p.k * x.x, "y": -x.y}, ["x", "y"], {"k": Uniform(0.2, 2.0)})
-    k = physics.push(settling(physics, data, tiny).latents(None)[:, :1])[:, :1].double()
+    k = physics.push(settling(physics, data, tiny).latents(None, 1)[:, :1])[:, :1].double()
     torch.testing.assert_close(k, rates, rtol=0, atol=5e-3)
 
 
@@ -118,7 +118,7 @@ def test_settled_latents_teach_the_field_and_leave_the_encoder_alone(decays: Dec
     way = prepared(whole_truth(), decays(6), tiny)
     assert way.settling is not None
     generator = torch.Generator().manual_seed(0)
-    sample = way.settling.draw(way.settling.latents(None), 16, generator)
+    sample = way.settling.draw(way.settling.latents(None, 1), 16, generator)
     loss = way.objective(sample, torch.ones(1), generator)
     loss.total.backward()
     assert bool(loss.total.isfinite())

@@ -28,12 +28,12 @@ DEGREE, MOST_TERMS, MOST_CHOSEN = 3, 128, 6
 WORTH = 3.0  # a term must on average divide the squares of what is left by this
 TRIED, PIXELS, FRAMES = 128, 64, 12  # trajectories among which terms are chosen; cells and frames of a field
 FARTHEST = 1.0  # in standard deviations of the prior
-TOLERABLE = 0.1  # doubt about a parameter at which half of what it is owed is paid
+TOLERABLE = 0.1  # doubt about a parameter at which it gets half as much
 SAME = 1e-9  # squares of a column left by others, below which it says nothing new
 
 
 class Credit(NamedTuple):
-    """By how much the parameters of each trajectory should move (N, L), in latent coordinates, and the `doubt` (L,)
+    """By how much the parameters of each trajectory should move (N, L), in latent coordinates, and the `doubt` (N, L)
     about it: how far what no few terms explain would move them, were it all the physics'."""
 
     owed: Tensor
@@ -46,12 +46,14 @@ class Credit(NamedTuple):
 
 
 @torch.no_grad()
-def credit(dynamics: Dynamics, evidence: Evidence, latents: Latents) -> Credit:
-    """Of trajectories with these latents, where they were observed."""
+def credit(dynamics: Dynamics, evidence: Evidence, latents: Latents, noise: Tensor) -> Credit:
+    """Of trajectories with these latents, where they were observed. What lies below the `noise` (S,) of the field, in
+    units of its derivative, needs no term."""
     said = _Said.of(dynamics, evidence, latents)
-    terms = said.chosen(torch.linspace(0, len(latents.z) - 1, min(TRIED, len(latents.z))).round().long())
-    found, like = said.settled(terms), latents.eps
-    return Credit(found.owed.to(like), found.doubt.to(like))
+    rows = torch.linspace(0, len(latents.z) - 1, min(TRIED, len(latents.z))).round().long()
+    terms = said.chosen(rows, float(noise.double().square().mean()))
+    found = said.settled(terms)
+    return Credit(found.owed.to(latents.eps), found.doubt.to(latents.eps))
 
 
 @dataclass(frozen=True)
@@ -87,39 +89,40 @@ class _Said:
             open=dynamics.open > 0,
         )
 
-    def chosen(self, rows: Tensor) -> list[tuple[int, int]]:
-        """The few terms, by equation and monomial, that explain the residual of trajectories `rows` beside slopes."""
+    def chosen(self, rows: Tensor, least: float) -> list[tuple[int, int]]:
+        """The few terms, by equation and monomial, that explain the residual of trajectories `rows` beside slopes, down
+        to a mean square of `least`."""
         basis = _orthonormal(self.slopes[rows])
         left = self.residual[rows] - _onto(basis, self.residual[rows])
-        found, costs = [], [_squares(left)]
+        floor = least * left.numel()
+        found, costs = [], [_squares(left) + floor]
         for count in range(1, MOST_CHOSEN + 1):
             column, term = self._best(rows, basis, left)
             left, basis = left - _onto(column, left), torch.cat([basis, column], -1)
             found.append(term)
-            costs.append(_squares(left) * WORTH**count)
+            costs.append((_squares(left) + floor) * WORTH**count)
         return found[: costs.index(min(costs))]
 
     def settled(self, terms: list[tuple[int, int]]) -> Credit:
         """Least squares of each trajectory with the slopes and those terms."""
-        columns = [self._column(equation, term, slice(None)) for equation, term in terms]
-        others = torch.stack(columns, -1) if columns else self.slopes[..., :0]
-        basis = _orthonormal(torch.cat([others, self.slopes], -1))
-        left = self.residual - _onto(basis, self.residual)
-        design = torch.cat([self.slopes, others], -1)
-        square = design.mT @ design
-        ridge = SAME * square.diagonal(dim1=-2, dim2=-1).clamp_min(1e-12)
-        weights = torch.linalg.solve_ex(square + torch.diag_embed(ridge), design.mT @ self.residual[..., None])[0]
-        owed = weights[:, : self.slopes.shape[-1], 0].nan_to_num(0.0)
-        return Credit(owed, self._doubt(left, others))
-
-    def _doubt(self, left: Tensor, others: Tensor) -> Tensor:
-        found = []
+        others = self._columns(terms)
+        left = self.residual - _onto(_orthonormal(torch.cat([others, self.slopes], -1)), self.residual)
+        unexplained = self._by_equation(left).square().mean((0, 2), keepdim=True)
+        owed, doubt = [], []
         for index in range(self.slopes.shape[-1]):
             beside = torch.cat([others, self.slopes[..., :index], self.slopes[..., index + 1 :]], -1)
             own = self.slopes[..., index] - _onto(_orthonormal(beside), self.slopes[..., index])
-            squares, unexplained = (self._by_equation(part).square().mean((0, 2)) for part in (own, left))
-            found.append((squares * unexplained).sum().sqrt() / squares.sum().clamp_min(1e-30))
-        return torch.stack(found)
+            squares = own.square().sum(1)
+            least = SAME * squares.mean() + 1e-300
+            owed.append((own * self.residual).sum(1) / squares.clamp_min(least))
+            astray = (self._by_equation(own).square() * unexplained).sum((1, 2)) * own.shape[1]
+            doubt.append(astray.sqrt() / squares.clamp_min(least))
+        return Credit(torch.stack(owed, 1), torch.stack(doubt, 1))
+
+    def _columns(self, terms: list[tuple[int, int]]) -> Tensor:
+        """Those terms at all points (N, M, K)."""
+        columns = [self._column(equation, term, slice(None)) for equation, term in terms]
+        return torch.stack(columns, -1) if columns else self.slopes[..., :0]
 
     def _by_equation(self, rows: Tensor) -> Tensor:
         return rows.unflatten(1, (len(self.open), -1))

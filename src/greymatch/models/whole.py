@@ -48,12 +48,10 @@ class Recordings:
     def credit(self, network: Network, law: Laplace) -> Credit:
         """What the residual owes the parameters of each; nothing to those that show too little."""
         owed = law.mean.new_zeros(len(law.mean), law.free)
-        doubts = [owed.new_zeros(law.free)]
+        doubt = torch.zeros_like(owed)
         for rows, evidence in self.groups:
-            found = credit(network.dynamics, evidence, law.select(rows).latents())
-            owed[rows] = found.owed
-            doubts.append(found.doubt)
-        return Credit(owed, torch.stack(doubts).amax(0))
+            owed[rows], doubt[rows] = credit(network.dynamics, evidence, law.select(rows).latents(), network.noise)
+        return Credit(owed, doubt)
 
 
 def whole(network: Network, data: Trajectories) -> Laplace:

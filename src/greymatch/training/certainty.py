@@ -59,6 +59,6 @@ def _hidden(network: Network, data: Trajectories) -> Tensor:
         return torch.zeros_like(network.blind)
     with torch.no_grad():
         recordings = Recordings.of(network, data, network.observe(data, refine=False).features, POINTS)
-        owed, doubt = recordings.credit(network, recordings.posterior(network))
-    typical = owed.abs().quantile(LEVEL, 0) / NORMAL
-    return (typical.square() + doubt.square()).sqrt().clamp_max(PRIOR)
+        credit = recordings.credit(network, recordings.posterior(network))
+    owed, doubt = credit.paid().abs().quantile(LEVEL, 0) / NORMAL, credit.doubt.median(0).values
+    return (owed.square() + doubt.square()).sqrt().clamp_max(PRIOR)

@@ -137,7 +137,7 @@ class Loop:
             self.state.turn = due
             with self.averaged_weights():
                 self._tell_noise()
-                self.state.settled = self.way.settling.latents(self.state.settled)
+                self.state.settled = self.way.settling.latents(self.state.settled, due)
 
     def _clip(self) -> None:
         """Cut a gradient that is far larger than usual; what is usual is learned as the run goes."""

@@ -23,6 +23,7 @@ from greymatch.models.whole import Recordings
 from greymatch.training.sampler import Sampler
 
 TURNS = 12
+LAST_PAYMENT = 4  # turns in which parameters get what they are owed; then the field comes to rest
 POINTS = 48  # of a trajectory
 FIRST, LATER = Search(), Search(sweeps=2, anew=False)
 
@@ -62,13 +63,13 @@ class Settling:
         sample = self.sampler.draw_whole(count, generator)
         return sample._replace(settled=settled[sample.rows])
 
-    def latents(self, before: Tensor | None) -> Tensor:
+    def latents(self, before: Tensor | None, turn: int) -> Tensor:
         """As the field has it now, begun with those of the turn before."""
         known = None if before is None else self._told(before[self._drawn])
         law = self._recordings.posterior(self.network, known, LATER if known else FIRST)
         settled = law.mean.new_zeros(len(self.data), law.mean.shape[1])
         settled[self._drawn] = law.mean
-        if self.network.credits:
+        if self.network.credits and turn <= LAST_PAYMENT:
             settled[self._drawn, : law.free] += self._recordings.credit(self.network, law).paid()
         return settled
 
