@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from greymatch.data.checks import shown
 from greymatch.data.trajectories import Trajectories
+from greymatch.diagnostics.calibration import Calibration
+from greymatch.diagnostics.gather import calibration_of
 from greymatch.errors import GreymatchError
 from greymatch.forecast.forecast import Forecast
 from greymatch.forecast.posterior import Posterior
@@ -72,6 +74,12 @@ class Evaluation:
             }
             for name, truth in known.items()
         }
+
+    def calibration(self) -> Calibration:
+        """Whether the error bars hold what they say, of the forecast and of each parameter whose truth is known."""
+        params = self.model.physics.params
+        priors = {name: params[name].std for name in self.model.physics.free}
+        return calibration_of(self.forecast, self.test, self.posterior, priors)
 
 
 def evaluate(
