@@ -33,7 +33,7 @@ def test_right_at_90_and_wrong_at_50_is_not_honest(toy):
     found = Reliability.of(Points.of(draws, middle))
     assert abs(found.at(0.9) - 0.9) < 0.06
     assert verdict(found) is Verdict.OVER_CAUTIOUS
-    assert "intervals of 50 % hold" in sentence(found)
+    assert sentence(found).startswith("Over-cautious in the middle: intervals of 50 % hold")
 
 
 def test_a_pull_is_told(toy):

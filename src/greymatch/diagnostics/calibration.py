@@ -40,14 +40,14 @@ class Calibration:
 
     def sentences(self) -> dict[str, str]:
         """What to believe, by parameter and by state."""
-        return {name: sentence(found) for name, found in self._rows().items()}
+        return {name: sentence(found) for name, found in self.rows().items()}
 
     def table(self) -> pd.DataFrame:
         """One row for each parameter and for each state's forecast."""
         import pandas as pd
 
         rows = {}
-        for name, found in self._rows().items():
+        for name, found in self.rows().items():
             told = found.to_dict()
             levels = {f"{100 * level:g} %": share for level, share in zip(TOLD, told.pop("coverage"), strict=True)}
             rows[name] = {"verdict": str(verdict(found)), **levels, **told}
@@ -68,7 +68,8 @@ class Calibration:
             "energy": self.energy,
         }
 
-    def _rows(self) -> dict[str, Reliability]:
+    def rows(self) -> dict[str, Reliability]:
+        """Parameters, then forecasts, by what people call them."""
         forecasts = {name: found for name, found in self.forecasts.items() if name != ALL or len(self.forecasts) > 2}
         return self.parameters | {f"forecast of {name}": found for name, found in forecasts.items()}
 

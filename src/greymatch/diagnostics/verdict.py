@@ -49,7 +49,8 @@ def sentence(found: Reliability) -> str:
     held = f"intervals of {_percent(level)} hold {_percent(found.at(level))} of the truth (right: {span})"
     others = [other for other in dict.fromkeys((*_reached(found)[:1], _INNER)) if other != level]
     more = "".join(f", those of {_percent(other)} hold {_percent(found.at(other))}" for other in others)
-    return f"{verdict(found).capitalize()}: {held}{more}.{_lean(found)}"
+    where = " in the middle" if level < _reached(found)[0] else ""
+    return f"{verdict(found).capitalize()}{where}: {held}{more}.{_lean(found)}"
 
 
 def _decisive(found: Reliability) -> float | None:
