@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from greymatch.data.checks import shown
@@ -77,6 +78,10 @@ class Evaluation:
 
     def calibration(self) -> Calibration:
         """Whether the error bars hold what they say, of the forecast and of each parameter whose truth is known."""
+        return self._calibration
+
+    @cached_property
+    def _calibration(self) -> Calibration:
         params = self.model.physics.params
         priors = {name: params[name].std for name in self.model.physics.free}
         return calibration_of(self.forecast, self.test, self.posterior, priors)

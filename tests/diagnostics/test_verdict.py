@@ -53,5 +53,6 @@ def test_too_little_is_not_judged(toy, count, draws, why):
 def test_few_trajectories_are_given_the_benefit_of_the_doubt(toy):
     draws, truth = toy(12, 200, 0.8)
     found = Reliability.of(Points.of(draws, truth))
-    assert found.at(0.9) < 0.9
+    assert found.at(0.9) < 0.85
     assert verdict(found) is Verdict.HONEST
+    assert sentence(found).startswith("Honest, as far as 12 trajectories can tell")

@@ -44,13 +44,13 @@ def sentence(found: Reliability) -> str:
     level = _decisive(found)
     if level is None:
         return f"{_why(found)}, so nothing can be told."
-    slack = allowed(found, level)
-    span = f"{100 * max(0.0, level - slack):.0f} to {_percent(min(1.0, level + slack))}"
-    held = f"intervals of {_percent(level)} hold {_percent(found.at(level))} of the truth (right: {span})"
+    held = (
+        f"intervals of {_percent(level)} hold {_percent(found.at(level))} of the truth (right: {_span(found, level)})"
+    )
     others = [other for other in dict.fromkeys((*_reached(found)[:1], _INNER)) if other != level]
     more = "".join(f", those of {_percent(other)} hold {_percent(found.at(other))}" for other in others)
     where = " in the middle" if level < _reached(found)[0] else ""
-    return f"{verdict(found).capitalize()}{where}: {held}{more}.{_lean(found)}"
+    return f"{verdict(found).capitalize()}{where}{_doubt(found, level)}: {held}{more}.{_lean(found)}"
 
 
 def _decisive(found: Reliability) -> float | None:
@@ -65,6 +65,20 @@ def _decisive(found: Reliability) -> float | None:
 def _reached(found: Reliability) -> list[float]:
     """Levels from the outermost in, as far as there are draws enough."""
     return [level for level in _OUTER if math.isfinite(found.at(level))]
+
+
+def _span(found: Reliability, level: float) -> str:
+    """Rounded inwards, so that what lies outside is not told to lie inside."""
+    slack = allowed(found, level)
+    low, high = math.ceil(100 * max(0.0, level - slack)), math.floor(100 * min(1.0, level + slack))
+    return f"{low} to {high} %"
+
+
+def _doubt(found: Reliability, level: float) -> str:
+    """Where a gap is forgiven only because there are few trajectories."""
+    gap = abs(found.at(level) - level)
+    forgiven = TOLERANCE + _ROUNDING < gap <= allowed(found, level)
+    return f", as far as {found.independent:.0f} trajectories can tell" if forgiven else ""
 
 
 def _why(found: Reliability) -> str:

@@ -67,10 +67,12 @@ def _row(name: str, found: Reliability) -> Row:
 
 
 def _caption(found: Calibration) -> str:
-    energy = ", ".join(f"{number(value)} of the {name}" for name, value in found.energy.items())
+    energy = f"Energy score of the forecast, in standard deviations of the truth: {number(found.energy['forecast'])}"
+    if "parameters" in found.energy:
+        energy += f"; of the parameters, in those of the prior: {number(found.energy['parameters'])}"
     return (
         "Share of the truth within the intervals of each level: right is the level itself, and a dash means that so "
         "few draws show none. Spread over error: 1 is right. The last column says how often honest error bars would "
         "show ranks as uneven: less than 0.01 is a sign. Several values of one trajectory count as one, for they err "
-        f"together. Energy score, in standard deviations of the truth and of the prior: {energy}."
+        f"together. {energy}."
     )
