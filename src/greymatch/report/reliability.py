@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from markupsafe import Markup
@@ -27,12 +27,17 @@ _SPREAD, _ERROR = Key("spread", TRUTH), Key("error", SECOND, dash=(3, 1.5))
 
 def curves(rows: Mapping[str, Reliability]) -> Plate:
     """Nominal against observed coverage."""
-    panels = tuple(Panel(_curve(name, one), name, _held(one)) for name, one in rows.items())
     caption = (
         "How much of the truth lies within central intervals, against how much should. Below the dashed line the error "
         "bars are too narrow, above it too wide; within the shaded band chance alone can do it."
     )
-    return Plate(panels, caption, (_SEEN, _IDEAL, _CHANCE))
+    return Plate(_panels(rows, _curve, _held), caption, (_SEEN, _IDEAL, _CHANCE))
+
+
+def _panels(
+    rows: Mapping[str, Reliability], drawn: Callable[[str, Reliability], Markup], remark: Callable[[Reliability], str]
+) -> tuple[Panel, ...]:
+    return tuple(Panel(drawn(name, one), name, remark(one)) for name, one in rows.items())
 
 
 def _key(kind: str, name: str) -> str:
@@ -57,14 +62,13 @@ def _curve(name: str, found: Reliability) -> Markup:
 
 def histograms(rows: Mapping[str, Reliability]) -> Plate:
     """Ranks of the truth among the draws, as shares of them: the PIT."""
-    panels = tuple(Panel(_histogram(name, one), name, _evenness(one)) for name, one in rows.items())
     caption = (
         "Where the truth stands among its draws, from below all of them (0) to above all (1): the rank of "
         "simulation-based calibration for parameters, the PIT for forecasts. Right is level. High ends: "
         "over-confident; a hill: over-cautious; a slope: a pull to one side. Of 100 honest "
         "histograms 95 stay within the shaded band with every bin."
     )
-    return Plate(panels, caption, (_SHARES, _IDEAL, _CHANCE))
+    return Plate(_panels(rows, _histogram, _evenness), caption, (_SHARES, _IDEAL, _CHANCE))
 
 
 def _evenness(found: Reliability) -> str:
@@ -84,13 +88,12 @@ def _histogram(name: str, found: Reliability) -> Markup:
 
 def spreads(rows: Mapping[str, Reliability]) -> Plate:
     """Error against spread, in groups of rising spread."""
-    panels = tuple(Panel(_spread(name, one), name, _ratio(one)) for name, one in rows.items())
     caption = (
         "Values sorted by the spread of their draws into groups of equal size: root mean square error of each group "
         "against its spread. On the dashed line the spread is right; above it too small. A level row of points means "
         "that the spread does not know where the errors are."
     )
-    return Plate(panels, caption, (Key("one group", MODEL, "dot"), _IDEAL))
+    return Plate(_panels(rows, _spread, _ratio), caption, (Key("one group", MODEL, "dot"), _IDEAL))
 
 
 def _ratio(found: Reliability) -> str:

@@ -19,6 +19,7 @@ FORECAST, ALL = "forecast", "all"
 LEVELS = {"50": 0.5, "80": 0.8, "90": 0.9, "95": 0.95}
 LATEST, EARLIER = 0.9, 19  # the one level that older results tell, and the draws it takes
 RIGHT = (0.85, 0.95)
+DASHES = (0, (3, 1.5))
 HEADS = {
     "system": "system",
     "of": "of",
@@ -95,14 +96,14 @@ def draw(sheet: Sheet) -> Figure:
         axes.vlines(LATEST, *RIGHT, color=MUTED, lw=4, alpha=0.5)
         for row in rows:
             _draw_row(axes, row)
-        axes.set(xlim=(0.45, 1), ylim=(0, 1.02), xlabel="level of the interval", ylabel="share of the truth inside")
+        axes.set(xlim=(0.45, 1), ylim=(-0.04, 1.04), xlabel="level of the interval", ylabel="share of the truth inside")
     methods = grouped(sheet.rows, lambda row: str(row["method"]))
     kinds = [
-        (Line2D([], [], color="black"), "forecast"),
-        (Line2D([], [], color="black", ls=(0, (3, 1.5))), "parameter"),
+        (Line2D([], [], color="black", marker="o", ms=5), "forecast"),
+        (Line2D([], [], color="black", marker="o", ms=5, mfc="none", ls=DASHES), "parameter"),
         (Line2D([], [], color=MUTED, lw=4, alpha=0.5), "the goal at 90 %"),
     ]
-    legend(figure, [*(method_line(method, lw=0) for method in methods), *kinds])
+    legend(figure, [*(method_line(method, lw=0) for method in methods), *kinds], 2 * min(len(systems), 3))
     return figure
 
 
@@ -111,10 +112,11 @@ def _draw_row(axes: Axes, row: Mapping[str, Cell]) -> None:
 
     found = {LEVELS[key]: cell.mean for key in LEVELS if isinstance(cell := row[key], Summary)}
     points = [(level, share) for level, share in found.items() if share is not None]
-    style = style_of(str(row["method"]))
-    look = {"color": style.colour, "marker": style.marker, "ms": 4.5, "lw": 1.2}
+    style, whole = style_of(str(row["method"])), row["of"] == FORECAST
+    look: dict[str, Any] = {"color": style.colour, "marker": style.marker, "ms": 5, "lw": 1.2}
+    look |= {} if whole else {"ls": DASHES, "mfc": "none"}
     if points:
-        axes.plot(*zip(*points, strict=True), ls="solid" if row["of"] == FORECAST else (0, (3, 1.5)), **look)
+        axes.plot(*zip(*points, strict=True), **look)
 
 
 BENCHMARK = Benchmark(
