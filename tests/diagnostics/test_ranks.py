@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from greymatch.diagnostics.ranks import Ranks
+from greymatch.models.latents import mirrored
 
 NAN = math.nan
 
@@ -21,6 +22,16 @@ def test_every_rank_of_an_honest_posterior_is_as_likely(toy, draws):
     ranks = Ranks.of(*toy(40_000, draws))
     shares = torch.bincount(ranks.below, minlength=draws + 1) / 40_000
     torch.testing.assert_close(shares, torch.full_like(shares, 1 / (draws + 1)), rtol=0, atol=0.012)
+
+
+@pytest.mark.parametrize("draws", [5, 101])
+def test_mirrored_draws_with_one_at_the_centre_leave_every_rank_as_likely(seed, draws):
+    """As `infer` and `forecast` draw them: pairs n and -n, and with an odd count the centre itself."""
+    truth = torch.randn(40_000)
+    ranks = Ranks.of(mirrored(draws, truth, None), truth)
+    shares = torch.bincount(ranks.below, minlength=draws + 1) / 40_000
+    torch.testing.assert_close(shares, torch.full_like(shares, 1 / (draws + 1)), rtol=0, atol=0.012)
+    assert float(ranks.covered(0.5).mean()) == pytest.approx(0.5, abs=0.01)
 
 
 def test_the_pit_is_spread_over_what_its_rank_leaves_open():

@@ -68,6 +68,12 @@ class Calibration:
             "energy": self.energy,
         }
 
+    def plot(self, ax: Any = None) -> Any:
+        """Observed against nominal coverage of each parameter and each state's forecast; returns the axes."""
+        from greymatch.diagnostics.plots import plot_reliability
+
+        return plot_reliability(self.rows(), ax)
+
     def rows(self) -> dict[str, Reliability]:
         """Parameters, then forecasts, by what people call them."""
         forecasts = {name: found for name, found in self.forecasts.items() if name != ALL or len(self.forecasts) > 2}
