@@ -4,7 +4,7 @@ import pytest
 
 from greymatch.diagnostics.points import Points
 from greymatch.diagnostics.reliability import Reliability
-from greymatch.diagnostics.verdict import Verdict, sentence, verdict
+from greymatch.diagnostics.verdict import Verdict, leans, sentence, verdict
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,16 @@ def test_right_at_90_and_wrong_at_50_is_not_honest(toy):
 
 
 def test_a_pull_is_told(toy):
-    told = sentence(Reliability.of(Points.of(*toy(400, 100, shift=-2.0))))
-    assert "above the median in 9" in told
+    found = Reliability.of(Points.of(*toy(400, 100, shift=-2.0)))
+    assert leans(found)
+    assert "above the median in 9" in sentence(found)
+    assert not leans(Reliability.of(Points.of(*toy(4000, 100))))
+
+
+def test_a_pull_is_told_even_where_intervals_are_wide_enough(toy):
+    found = Reliability.of(Points.of(*toy(400, 200, width=1.35, shift=1.0)))
+    assert abs(found.at(0.9) - 0.9) < 0.05
+    assert leans(found)
 
 
 @pytest.mark.parametrize(

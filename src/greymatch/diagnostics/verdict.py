@@ -39,6 +39,11 @@ def verdict(found: Reliability) -> Verdict:
     return Verdict.OVER_CONFIDENT if gap < 0 else Verdict.OVER_CAUTIOUS
 
 
+def leans(found: Reliability) -> bool:
+    """Whether the truth lies on one side of its draws more often than chance allows."""
+    return verdict(found) is not Verdict.UNKNOWN and abs(found.above - 0.5) > allowed(found, 0.5)
+
+
 def sentence(found: Reliability) -> str:
     """The verdict with its figures."""
     level = _decisive(found)
@@ -91,9 +96,8 @@ def _why(found: Reliability) -> str:
 
 def _lean(found: Reliability) -> str:
     """A pull to one side makes any interval miss."""
-    if abs(found.above - 0.5) <= allowed(found, 0.5):
-        return ""
-    return f" The truth lies above the median in {_percent(found.above)} of the cases: there is a pull to one side."
+    told = f" The truth lies above the median in {_percent(found.above)} of the cases: there is a pull to one side."
+    return told if leans(found) else ""
 
 
 def _percent(share: float) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from greymatch.diagnostics.calibration import ALL, Calibration
 from greymatch.diagnostics.reliability import TOLD, Reliability
-from greymatch.diagnostics.verdict import Verdict, sentence, verdict
+from greymatch.diagnostics.verdict import Verdict, leans, sentence, verdict
 from greymatch.evaluation import Evaluation
 from greymatch.report.figures import Plate
 from greymatch.report.numbers import number, percent, probability
@@ -37,13 +37,14 @@ class Trust:
 def trust(evaluation: Evaluation) -> Trust:
     found = evaluation.calibration()
     rows = _shown(found)
-    findings = tuple(
-        Finding(name, sentence(one), verdict(one) in (Verdict.OVER_CONFIDENT, Verdict.OVER_CAUTIOUS))
-        for name, one in rows.items()
-    )
+    findings = tuple(Finding(name, sentence(one), _bad(one)) for name, one in rows.items())
     drawn = {name: one for name, one in rows.items() if one.draws > 1 and one.values}
     plates = (curves(drawn), histograms(drawn), spreads(drawn), by_lead(found.leads, evaluation.forecast.units))
     return Trust(findings, _table(found, rows), plates if drawn and found.forecasts[ALL].draws > 1 else ())
+
+
+def _bad(found: Reliability) -> bool:
+    return verdict(found) in (Verdict.OVER_CONFIDENT, Verdict.OVER_CAUTIOUS) or leans(found)
 
 
 def _shown(found: Calibration) -> dict[str, Reliability]:
