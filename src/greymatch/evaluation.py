@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from greymatch.data.checks import shown
 from greymatch.data.trajectories import Trajectories
+from greymatch.diagnostics.calibration import Calibration
+from greymatch.diagnostics.gather import calibration_of
 from greymatch.errors import GreymatchError
 from greymatch.forecast.forecast import Forecast
 from greymatch.forecast.posterior import Posterior
@@ -72,6 +75,16 @@ class Evaluation:
             }
             for name, truth in known.items()
         }
+
+    def calibration(self) -> Calibration:
+        """Whether the error bars hold what they say, of the forecast and of each parameter whose truth is known."""
+        return self._calibration
+
+    @cached_property
+    def _calibration(self) -> Calibration:
+        params = self.model.physics.params
+        priors = {name: params[name].std for name in self.model.physics.free}
+        return calibration_of(self.forecast, self.test, self.posterior, priors)
 
 
 def evaluate(

@@ -29,6 +29,11 @@ def test_a_run_is_one_file_that_tells_all(small_system: System, tmp_path: Path) 
     assert result["curve"]["step"] == [5]
     assert result["terms"]["curve"].keys() >= {"velocity_error", "matching", "residual"}
     assert result["consistency"]["omega"]["windows"] == 16
+    assert result["calibration"]["levels"] == [0.5, 0.8, 0.9, 0.95]
+    assert result["calibration"]["parameters"]["omega"]["coverage"][2] == pytest.approx(
+        result["parameters"]["omega"]["coverage"], rel=1e-3
+    )
+    assert len(json.dumps(result["calibration"])) < 2000
     assert out.stat().st_size < 60_000
     assert result["command"].startswith("python -m greymatch.bench.run --system pendulum --method vgb-dm --seed 1")
     # the numbers are those of the model that was kept

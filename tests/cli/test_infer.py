@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+
+from greymatch.models.unusual import UnusualHistoryWarning
 
 MODEL = ("run/model.safetensors", "--physics", "swing.py:physics", "--history", "test.nc", "--until", "0.9")
 
@@ -50,3 +53,18 @@ def test_a_black_box_has_nothing_to_infer(greymatch, small_system, user: Path) -
     done = greymatch("infer", "black/model.safetensors", "--history", "test.nc")
     assert done.code == 2
     assert "nothing to infer" in done.err
+
+
+@pytest.mark.parametrize("words", [("infer",), ("forecast", "--to", "2", "--out", "f.nc", "--draws", 2)])
+def test_histories_unlike_the_training_data_are_told_in_words(greymatch, user: Path, words) -> None:
+    far = xr.open_dataset("test.nc", engine="h5netcdf").load()
+    far["angle"] *= 20
+    far.to_netcdf("far.nc", engine="h5netcdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UnusualHistoryWarning)
+        done = greymatch(words[0], *MODEL[:-3], "far.nc", *MODEL[-2:], *words[1:], "--json", "--quiet")
+    assert done.code == 0, done.err
+    assert done.json  # the warning is not among the result
+    assert "warning: " in done.err
+    assert "far beyond what the model was fitted to: angle" in done.err
+    assert ".py" not in done.err

@@ -9,7 +9,7 @@ import torch
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.models.greybox import GreyBox
-from greymatch.models.unusual import UnusualHistoryWarning
+from greymatch.models.unusual import UnusualHistoryWarning, seen_range
 from greymatch.training.calibration import calibrate_misfit
 
 
@@ -52,6 +52,29 @@ def test_hardly_a_window_of_validation_data_is_above_one(model, known):
     _, data, _, _ = known
     found = np.concatenate([model.strangeness(data.first(points)) for points in (12, 16, 20, 24, 28)])
     assert (found > 1).mean() < 0.2
+
+
+def test_the_range_seen_skips_gaps_and_states_without_a_value(recording):
+    values = torch.tensor([[[1.0, np.nan], [9.0, np.nan]], [[-3.0, np.nan], [np.nan, np.nan]]])
+    data = recording([0.0, 1.0], values)
+    assert seen_range(data, data.select([0])) == {"x0": [-3.0, 9.0]}
+
+
+@pytest.mark.parametrize("size", [1.0, 1.9, 2.1, 5.0])
+def test_a_history_far_beyond_what_was_seen_is_told_even_if_it_is_explained(model, known, size):
+    """The known motion is linear: five times as large it is explained as well, yet the field was never there."""
+    history = known[1].first(20)
+    wide = float(history.values[3].abs().max()) * 1.01
+    seeing = replace(model, record={"seen": {name: [-wide, wide] for name in history.states}})
+    values = history.values.clone()
+    values[3] *= size
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        seeing.infer(replace(history, values=values).select([3]), draws=2)
+        seeing.forecast(replace(history, values=values).select([3]), [3.0], draws=2)
+    beyond = [str(one.message) for one in told if "far beyond" in str(one.message)]
+    assert bool(beyond) == (size * wide / 1.01 > 2 * wide)
+    assert all(one.filename == __file__ for one in told)  # the caller's line is named
 
 
 def test_a_model_that_was_not_judged_says_nothing(known):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from greymatch.report.numbers import counted, duration, listed, number, percent, ratio
+from greymatch.report.numbers import counted, duration, listed, number, percent, probability, ratio
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,8 @@ def test_words() -> None:
     assert listed(list("abcdefg"), 3) == "a, b, c and 4 more"
     assert percent(0.584) == "58 %"
     assert percent(math.nan) == "–"
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.0516, "0.052"), (1e-9, "< 0.001"), (1.0, "1"), (math.nan, "–")])
+def test_probabilities_are_no_smaller_than_they_need_to_be(value: float, text: str) -> None:
+    assert probability(value) == text

@@ -99,12 +99,14 @@ def test_a_pendulum_learns_its_friction(small_model: GreyBox, swings: tuple[Traj
     assert small_model.infer(history).rmse(test.truth)["omega"] < 0.3 * float(omega.std())
 
 
-def test_the_record_tells_how_the_model_was_made(learned: GreyBox):
+def test_the_record_tells_how_the_model_was_made(learned: GreyBox, decays: Decays):
     record = learned.record
     assert (record["steps"], record["trajectories"]) == (600, {"train": 54, "validation": 6})
     assert record["parameters"] == sum(p.numel() for p in learned.network.parameters())
     assert 0 < record["best_step"] <= 600
     assert 0 < record["validation_error"] < 0.1
+    values = decays(60).values
+    assert record["seen"] == {"x": [float(values.min()), float(values.max())]}
     assert json.loads(json.dumps(record)) == record
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -19,7 +21,9 @@ class Guarded(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _teller(warnings.showwarning)
+                return super().invoke(ctx)
         except GreymatchError as error:
             _tell(str(error), as_json=ctx.meta.get(_JSON, False))
             raise typer.Exit(WRONG_INPUT) from None
@@ -32,6 +36,21 @@ def remember_json(ctx: typer.Context, asked: bool) -> bool:
     """Callback of --json, so that an error knows of it."""
     ctx.meta[_JSON] = asked
     return asked
+
+
+def _teller(usual: Callable[..., None]) -> Callable[..., None]:
+    """Shows a warning that is meant for users as its text alone, and the same text once."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, UserWarning):
+            usual(message, category, *where, **more)
+        elif str(message) not in told:
+            told.add(str(message))
+            typer.secho("warning: ", fg="yellow", bold=True, nl=False, err=True)
+            typer.echo(str(message), err=True)
+
+    return show
 
 
 def _tell(message: str, as_json: bool) -> None:

@@ -47,6 +47,12 @@ def share_text(evaluation: Evaluation) -> Text:
     return Text(f"Share of the known physics in each equation, the rest is learned: {', '.join(parts)}")
 
 
+def trust_text(evaluation: Evaluation) -> Text:
+    """What to believe of the error bars, a line for each parameter and state."""
+    lines = [f"  {name}: {told}" for name, told in evaluation.calibration().sentences().items()]
+    return Text("\n".join(["Can the error bars be trusted?", *lines]))
+
+
 def verdict(evaluation: Evaluation) -> Text:
     """One plain sentence."""
     best = evaluation.best_reference
@@ -58,8 +64,8 @@ def verdict(evaluation: Evaluation) -> Text:
 
 
 def shown(evaluation: Evaluation) -> list[Table | Text]:
-    found = (honest_table(evaluation), parameter_table(evaluation), share_text(evaluation), verdict(evaluation))
-    return [part for part in found if part is not None]
+    parts = (honest_table, parameter_table, trust_text, share_text, verdict)
+    return [part for make in parts if (part := make(evaluation)) is not None]
 
 
 def _cell(value: float) -> str:

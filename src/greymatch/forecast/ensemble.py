@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from greymatch.diagnostics.ranks import Ranks
+
 
 def mean(draws: Tensor) -> Tensor:
     """NaN where no draw is left."""
@@ -24,18 +26,15 @@ def quantile(draws: Tensor, levels: Tensor) -> Tensor:
     return torch.stack([_at_rank(ordered, count, level * (count - 1).double()) for level in levels.tolist()])
 
 
-def covered(draws: Tensor, truth: Tensor, level: float) -> Tensor:
-    """1 where `truth` (...) lies in the central interval of the draws, 0 elsewhere.
-
-    The bounds stand at rank k = (n + 1) (1 - level) / 2 from either end, so that a truth drawn as the n draws
-    were is covered with probability `level`; of the two ranks next to a fractional k each has its weight.
-    Fewer draws than 2 / (1 - level) - 1 cannot reach the level: their extremes are the bounds.
-    """
+def expected_square(draws: Tensor) -> Tensor:
+    """The square by which the mean of n draws should miss a truth drawn like them; 0 for fewer than two."""
     count = (~draws.isnan()).sum(0)
-    depth = torch.minimum((draws <= truth).sum(0), (draws >= truth).sum(0))
-    rank = ((1 - level) / 2 * (count + 1).to(draws.dtype)).clamp_min(1)
-    weight = rank - rank.floor()
-    return (1 - weight) * (depth >= rank.floor()) + weight * (depth > rank.floor())
+    return variance(draws).nan_to_num(nan=0.0) * (count + 1) / count.clamp_min(1)
+
+
+def covered(draws: Tensor, truth: Tensor, level: float) -> Tensor:
+    """1 where `truth` (...) lies in the central interval of the draws, 0 elsewhere; see `Ranks.covered`."""
+    return Ranks.of(draws, truth).covered(level)
 
 
 def crps(draws: Tensor, truth: Tensor) -> Tensor:

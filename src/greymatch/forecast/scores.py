@@ -151,11 +151,8 @@ def _sums(forecast: Forecast, judged: Judged, place: Tensor, leads: int, level: 
 def _terms(draws: Tensor, truth: Tensor, level: float) -> tuple[Tensor, ...]:
     """The terms of `_SUMS` after the count, each shaped as `truth`."""
     error = (ensemble.mean(draws) - truth).nan_to_num(nan=torch.inf)
-    count = (~draws.isnan()).sum(0)
-    # what n draws and their mean should differ from the truth by, were they all drawn alike
-    expected = ensemble.variance(draws).nan_to_num(nan=0.0) * (count + 1) / count.clamp_min(1)
-    inside = ensemble.covered(draws, truth, level) * (count > 1)
-    return error.square(), error.abs(), ensemble.crps(draws, truth), inside, expected
+    inside = ensemble.covered(draws, truth, level) * ((~draws.isnan()).sum(0) > 1)
+    return error.square(), error.abs(), ensemble.crps(draws, truth), inside, ensemble.expected_square(draws)
 
 
 def _variance(judged: Judged) -> Tensor:

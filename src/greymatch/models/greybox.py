@@ -18,7 +18,7 @@ from greymatch.errors import GreymatchError
 from greymatch.models.latents import Members
 from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
-from greymatch.models.unusual import strangeness, warn_of_unusual
+from greymatch.models.unusual import strangeness, warn_of_range, warn_of_unusual
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.simulation.start import Start
@@ -102,6 +102,7 @@ class GreyBox:
             sight = self.network.observe(history, refine)
             members = self.network.draw(sight, draws, self._generator(seed))
         warn_of_unusual(self.network, history, sight.own)
+        warn_of_range(self.record.get("seen", {}), history)
         start = Start.of(history, self.physics.order)
         values, status = self._solved(start, members, asked, history.inputs, draws, tolerance)
         return Forecast(
@@ -141,6 +142,7 @@ class GreyBox:
             sight = seen_whole(self.network, history) if whole else self.network.observe(history, refine)
             eps = self.network.draw_parameters(sight, draws, self._generator(seed))
         warn_of_unusual(self.network, history, sight.own)
+        warn_of_range(self.record.get("seen", {}), history)
         theta = self.physics.push(eps).cpu()
         return Posterior(names=tuple(self.physics.params), draws=theta, labels=history.labels)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network
 
 FAR = 3.0  # times what hardly a known window exceeds
+BEYOND = 0.5  # widths of the range seen
 NAMED = 5
 
 
@@ -38,10 +40,40 @@ def warn_of_unusual(network: Network, history: Trajectories, own: Laplace | None
     far = np.flatnonzero(found > FAR)
     if not len(far):
         return
-    named = ", ".join(str(history.labels[row]) for row in far[:NAMED]) + ", ..." * (len(far) > NAMED)
     warnings.warn(
-        f"{len(far)} of {len(found)} histories (trajectory {named}) move in a way that the model cannot explain: up to "
-        f"{found[far].max():.0f} times worse than what it was fitted to. Do not trust what it says of them.",
+        f"{_named(history, far)} move in a way that the model cannot explain: up to {found[far].max():.0f} times worse "
+        "than what it was fitted to. Do not trust what it says of them.",
         UnusualHistoryWarning,
         stacklevel=3,
     )
+
+
+def seen_range(*data: Trajectories) -> dict[str, list[float]]:
+    """The smallest and the largest value observed of each state; a state never observed is left out."""
+    found = {}
+    for index, name in enumerate(data[0].states):
+        values = torch.cat([some.values[:, :, index][some.mask[:, :, index]] for some in data])
+        if len(values):
+            found[name] = [float(values.min()), float(values.max())]
+    return found
+
+
+def warn_of_range(seen: Mapping[str, Sequence[float]], history: Trajectories) -> None:
+    """Warn of histories that leave the range `seen` by more than half its width: the field was not learned there."""
+    for name, (low, high) in seen.items():
+        values, mask = (part[:, :, history.states.index(name)].flatten(1) for part in (history.values, history.mask))
+        over = torch.maximum(values - high, low - values).masked_fill(~mask, -torch.inf).amax(1)
+        out = np.flatnonzero((over > BEYOND * (high - low)).cpu().numpy())
+        if len(out):
+            warnings.warn(
+                f"{_named(history, out)} go far beyond what the model was fitted to: {name} lies up to "
+                f"{float(over.max()):.3g} outside of {low:.3g} to {high:.3g}. What it says of them is a guess.",
+                UnusualHistoryWarning,
+                stacklevel=3,
+            )
+
+
+def _named(history: Trajectories, rows: np.ndarray) -> str:
+    """How many histories these are, and some of their labels."""
+    labels = ", ".join(str(history.labels[row]) for row in rows[:NAMED]) + ", ..." * (len(rows) > NAMED)
+    return f"{len(rows)} of {len(history)} histories (trajectory {labels})"

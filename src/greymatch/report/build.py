@@ -25,6 +25,7 @@ from greymatch.report.parameters import parameters
 from greymatch.report.remake import remake
 from greymatch.report.share import share, share_warning
 from greymatch.report.table import by_state, honest_table, published
+from greymatch.report.trust import trust
 from greymatch.systems.system import System
 
 FANS, FILMS = 6, 3
@@ -70,6 +71,7 @@ def _content(
             "learning": learning(evaluation, records),
             "leads": leads(evaluation),
             "share": share(evaluation),
+            "trust": trust(evaluation),
         }
     return {
         **plates,

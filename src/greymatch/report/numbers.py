@@ -22,6 +22,11 @@ def percent(value: float) -> str:
     return "–" if math.isnan(value) else f"{100 * value:.0f} %"
 
 
+def probability(value: float) -> str:
+    """Two digits; what hardly ever happens is less than a thousandth."""
+    return "< 0.001" if value < 1e-3 else number(value, 2)
+
+
 def ratio(value: float, by: float) -> float:
     """value / by, where nothing over nothing is 1."""
     if by == 0 or (math.isinf(value) and math.isinf(by)):

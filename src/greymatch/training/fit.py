@@ -21,6 +21,7 @@ from greymatch.methods import method_named
 from greymatch.models.file import load
 from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
+from greymatch.models.unusual import seen_range
 from greymatch.physics.check import check_physics
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
@@ -280,6 +281,7 @@ def _record(loop: Loop, problem: Problem) -> dict[str, Any]:
         "validation_error": state.best,
         "trajectories": {"train": len(problem.train), "validation": len(problem.held_out)},
         "data": fingerprint(problem.train),
+        "seen": seen_range(problem.train, problem.held_out),
         "parameters": sum(p.numel() for p in loop.network.parameters()),
         "widening": float(loop.network.widening),
         "refined": bool(loop.network.refined),
