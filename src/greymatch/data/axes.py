@@ -4,44 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import torch
 import xarray as xr
 
 from greymatch.data.checks import shown
-from greymatch.errors import GreymatchError
+from greymatch.data.dates import counted, epoch_of
+from greymatch.errors import GreymatchError, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """A time axis: the dimension it runs along, and the times (N, T) on it, inf after a trajectory's end."""
+    """A time axis: the dimension it runs along, and the times (N, T) on it, inf after a trajectory's end.
+
+    `epoch` (N,) is the date of time zero, where the times are dates.
+    """
 
     axis: str
     times: np.ndarray
+    epoch: np.ndarray | None = None
 
 
-def clock(dataset: xr.Dataset, trajectory: str, time: str) -> Clock:
-    """The clock in variable `time`: one that all trajectories share (1-D), or one of each (2-D)."""
+def clock(
+    dataset: xr.Dataset, trajectory: str, time: str, unit: str | None = None, epoch: np.ndarray | None = None
+) -> Clock:
+    """The clock in variable `time`: one that all trajectories share (1-D), or one of each (2-D).
+
+    Dates are counted in `unit` since `epoch`, by default each trajectory's first.
+    """
     if time not in dataset.variables:
-        raise GreymatchError(f"the data have no {time!r} coordinate; add one, in the units of your physics.")
+        known = [str(name) for name in dataset.variables]
+        raise GreymatchError(
+            f"the data have no {time!r} coordinate; they have {known}. "
+            f"Name their time axis in `time`.{did_you_mean(time, known)}"
+        )
     array = dataset[time]
     axes = [str(dim) for dim in array.dims if dim != trajectory]
     if len(axes) != 1:
         raise GreymatchError(f"{time!r} must run along one axis besides {trajectory!r}; its axes are {array.dims}.")
-    check_clock_type(time, array.dtype)
+    if array.dtype.kind not in "fiumM":
+        raise GreymatchError(
+            f"times must be numbers in the units of the physics, or dates; {time!r} holds {array.dtype}. Convert them."
+        )
     if trajectory not in array.dims:
         array = array.expand_dims({trajectory: dataset.sizes[trajectory]})
-    times = array.transpose(trajectory, axes[0]).values.astype(np.float64)
-    return Clock(axes[0], np.where(np.isnan(times), np.inf, times))
+    times = array.transpose(trajectory, axes[0]).values
+    if times.dtype.kind in "mM":
+        times, epoch = counted(times, unit, epoch)
+    times = times.astype(np.float64, copy=False)
+    absent = np.isnan(times)
+    return Clock(axes[0], np.where(absent, np.inf, times) if absent.any() else times, epoch)
 
 
-def check_clock_type(time: str, dtype: object) -> None:
-    if getattr(dtype, "kind", "O") not in "fiu":
-        raise GreymatchError(
-            f"times must be numbers in the units of the physics; {time!r} holds {dtype}. "
-            "Convert them, for example `(t - t[0]) / numpy.timedelta64(1, 's')` for seconds since the start."
-        )
+def noted_epoch(dataset: xr.Dataset, trajectory: str, main: Clock, unit: str | None) -> np.ndarray | None:
+    """The date of time zero (N,), of times that are dates, or of numbers that `to_dataset` put dates beside."""
+    dates = [array for array in dataset.coords.values() if array.attrs.get("role") == "date"]
+    if main.epoch is not None or not dates:
+        return main.epoch
+    return epoch_of(dates[0].transpose(trajectory, ...).values[:, 0], main.times[:, 0], unit)
 
 
 def series(dataset: xr.Dataset, name: str, trajectory: str, axis: str, grid: tuple[str, ...] = ()) -> np.ndarray:
@@ -79,12 +101,21 @@ def check_finite(values: np.ndarray, names: Sequence[str], labels: np.ndarray) -
         )
 
 
-def padded(times: np.ndarray, values: np.ndarray) -> dict[str, torch.Tensor]:
+class Padded(TypedDict):
+    times: torch.Tensor
+    values: torch.Tensor
+    mask: torch.Tensor
+
+
+def padded(times: np.ndarray, values: np.ndarray) -> Padded:
     """Times, values and mask as long as the longest trajectory, with nothing observed after an end."""
-    longest = max(1, int(np.isfinite(times).sum(1).max(initial=0)))
+    known = np.isfinite(times)
+    longest = max(1, int(known.sum(1).max(initial=0)))
     # times that are not padded at the end only are kept whole, for `Trajectories` to refuse
-    longest = longest if not np.isfinite(times[:, longest:]).any() else times.shape[1]
-    times, values = times[:, :longest], values[:, :longest]
-    seen = np.isfinite(values) & np.isfinite(times).reshape(*times.shape, *(1,) * (values.ndim - 2))
-    filled = np.where(seen, values, 0).astype(values.dtype)
+    longest = longest if not known[:, longest:].any() else times.shape[1]
+    times, values, known = times[:, :longest], values[:, :longest], known[:, :longest]
+    seen = np.isfinite(values)
+    if not known.all():
+        seen &= known.reshape(*times.shape, *(1,) * (values.ndim - 2))
+    filled = values if seen.all() else np.where(seen, values, 0).astype(values.dtype)
     return {"times": torch.tensor(times), "values": torch.as_tensor(filled), "mask": torch.as_tensor(seen)}

@@ -1,0 +1,92 @@
+"""The columns of a table as numbers, or as dates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from greymatch.errors import GreymatchError
+
+
+def numbers(table: pd.DataFrame, name: str) -> np.ndarray:
+    """The column as floating-point numbers; text that is not a number is an error."""
+    column = only_column(table, name)
+    if not is_number(column):
+        column = _parsed(column, "numbers", pd.to_numeric)
+    if column.dtype in (np.float32, np.float64):
+        return column.to_numpy()
+    single = str(column.dtype) == "Float32"
+    return column.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
+
+
+def moments(table: pd.DataFrame, name: str) -> np.ndarray:
+    """The time of each row: numbers, or dates (datetime64, UTC), or durations (timedelta64)."""
+    column = only_column(table, name)
+    if not is_number(column) and not _is_moment(column) and _looks_like_dates(column):
+        column = _parsed(column, "dates", _iso_dates)
+    times = _nanoseconds(column) if _is_moment(column) else numbers(table, name).astype(np.float64, copy=False)
+    bad = np.flatnonzero(~np.isfinite(times))
+    if bad.size:
+        got = "none" if pd.isna(times[bad[0]]) else times[bad[0]]
+        raise GreymatchError(
+            f"every row needs a finite {name!r}, its time; row {bad[0]} (from 0) has {got}. Drop the row."
+        )
+    return times
+
+
+def only_column(table: pd.DataFrame, name: str) -> pd.Series:
+    return pd.Series(table[name])  # no copy; says that the name stands for one column
+
+
+def is_number(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
+
+
+def is_series(column: pd.Series) -> bool:
+    """Whether a column not asked for is data: numbers, or numbers with text among them, refused later."""
+    if is_number(column):
+        return not pd.api.types.is_bool_dtype(column)
+    if not _is_text(column):
+        return False
+    parsed = pd.Series(pd.to_numeric(column, errors="coerce"))
+    return 0 < parsed.notna().sum() < column.notna().sum()
+
+
+def _is_text(column: pd.Series) -> bool:
+    return pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)
+
+
+def _is_moment(column: pd.Series) -> bool:
+    return pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column)
+
+
+def _nanoseconds(column: pd.Series) -> np.ndarray:
+    zone = getattr(column.dtype, "tz", None)
+    plain = column if zone is None else column.dt.tz_convert(None)
+    return plain.to_numpy().astype(f"{plain.dtype.kind}8[ns]")
+
+
+def _looks_like_dates(column: pd.Series) -> bool:
+    """Whether the first text there is, is one; a wrong one among many is then refused by its row."""
+    first = column.dropna().iloc[:1].astype(str)
+    return _is_text(column) and bool(_iso_dates(first, errors="coerce").notna().any())
+
+
+def _iso_dates(column: pd.Series, errors: Literal["coerce"]) -> pd.Series:
+    """ISO 8601 alone: whether 03/04 is in March or in April cannot be told."""
+    text = column.where(column.isna(), column.astype(str))
+    return pd.to_datetime(text, format="ISO8601", utc=True, errors=errors)
+
+
+def _parsed(column: pd.Series, what: str, parse: Callable[..., Any]) -> pd.Series:
+    parsed = pd.Series(parse(column, errors="coerce"), index=column.index)
+    bad = np.flatnonzero(parsed.isna() & column.notna())
+    if bad.size:
+        raise GreymatchError(
+            f"column {column.name!r} must hold {what}; row {bad[0]} (from 0) has {column.iloc[bad[0]]!r}. "
+            "Leave it empty if it is missing, or leave the column out of `states`."
+        )
+    return parsed
