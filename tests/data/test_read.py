@@ -99,6 +99,22 @@ def test_a_saved_row_index_is_no_state(tmp_path):
     assert read(tmp_path / "a.csv").states == ("x",)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time;x\n0,0;1,5\n0,5;2,5\n",
+        "time;x\n0.0;1.5\n0.5;2.5\n",
+        "time\tx\n0,0\t1,5\n0,5\t2,5\n",
+        "\ufefftime,x\n0,1.5\n.5,2.5\n",
+    ],
+    ids=["semicolons", "points", "tabs", "byte-order-mark"],
+)
+def test_spreadsheets_of_other_countries_are_read(text, tmp_path):
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    data = read(tmp_path / "a.csv")
+    assert (data.times.tolist(), data.values.flatten().tolist()) == ([[0.0, 0.5]], [1.5, 2.5])
+
+
 def test_seconds_in_a_file_stay_numbers(tmp_path):
     times = xr.DataArray([0.0, 30.0], dims="time", attrs={"units": "seconds"})
     xr.Dataset({"x": ("time", [1.0, 2.0])}, {"time": times}).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
@@ -129,7 +145,7 @@ def test_a_file_may_be_replaced_while_its_data_are_in_use(tmp_path):
         (
             CSV.replace("0.7", "noon"),
             {"trajectory": "id", "time": "t"},
-            "'t' must hold numbers; row 4.*'noon'",
+            "'t' must hold numbers, or dates .*; row 4.*'noon'",
         ),
         (CSV.replace("a,0.7", ",0.7"), {"trajectory": "id", "time": "t"}, "needs a 'id', its trajectory; row 4"),
         ("time,x\n", {}, r"must have rows; got 0 rows of \['time', 'x'\]"),

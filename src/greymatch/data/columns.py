@@ -10,12 +10,19 @@ import pandas as pd
 
 from greymatch.errors import GreymatchError
 
+_FIX = "Leave it empty if it is missing, or leave the column out of `states`."
+_MOMENTS = "numbers, or dates such as 2024-05-31T12:00:00"
+
 
 def numbers(table: pd.DataFrame, name: str) -> np.ndarray:
     """The column as floating-point numbers; text that is not a number is an error."""
     column = only_column(table, name)
     if not is_number(column):
-        column = _parsed(column, "numbers", pd.to_numeric)
+        column = _parsed(column, "numbers", pd.to_numeric, _FIX)
+    return _floats(column)
+
+
+def _floats(column: pd.Series) -> np.ndarray:
     if column.dtype in (np.float32, np.float64):
         return column.to_numpy()
     single = str(column.dtype) == "Float32"
@@ -25,9 +32,10 @@ def numbers(table: pd.DataFrame, name: str) -> np.ndarray:
 def moments(table: pd.DataFrame, name: str) -> np.ndarray:
     """The time of each row: numbers, or dates (datetime64, UTC), or durations (timedelta64)."""
     column = only_column(table, name)
-    if not is_number(column) and not _is_moment(column) and _looks_like_dates(column):
-        column = _parsed(column, "dates", _iso_dates)
-    times = _nanoseconds(column) if _is_moment(column) else numbers(table, name).astype(np.float64, copy=False)
+    if not is_number(column) and not _is_moment(column):
+        what, parse = ("dates", _iso_dates) if _looks_like_dates(column) else (_MOMENTS, pd.to_numeric)
+        column = _parsed(column, what, parse, "Mend or drop the row.")
+    times = _nanoseconds(column) if _is_moment(column) else _floats(column).astype(np.float64, copy=False)
     bad = np.flatnonzero(~np.isfinite(times))
     if bad.size:
         got = "none" if pd.isna(times[bad[0]]) else times[bad[0]]
@@ -51,7 +59,7 @@ def is_series(column: pd.Series) -> bool:
         return not pd.api.types.is_bool_dtype(column)
     if not _is_text(column):
         return False
-    parsed = pd.Series(pd.to_numeric(column, errors="coerce"))
+    parsed = _coerced(column, pd.to_numeric)
     return 0 < parsed.notna().sum() < column.notna().sum()
 
 
@@ -71,8 +79,8 @@ def _nanoseconds(column: pd.Series) -> np.ndarray:
 
 def _looks_like_dates(column: pd.Series) -> bool:
     """Whether the first text there is, is one; a wrong one among many is then refused by its row."""
-    first = column.dropna().iloc[:1].astype(str)
-    return _is_text(column) and bool(_iso_dates(first, errors="coerce").notna().any())
+    first = column.dropna().iloc[:1]
+    return _is_text(column) and bool(_coerced(first, _iso_dates).notna().any())
 
 
 def _iso_dates(column: pd.Series, errors: Literal["coerce"]) -> pd.Series:
@@ -81,12 +89,20 @@ def _iso_dates(column: pd.Series, errors: Literal["coerce"]) -> pd.Series:
     return pd.to_datetime(text, format="ISO8601", utc=True, errors=errors)
 
 
-def _parsed(column: pd.Series, what: str, parse: Callable[..., Any]) -> pd.Series:
-    parsed = pd.Series(parse(column, errors="coerce"), index=column.index)
+def _coerced(column: pd.Series, parse: Callable[..., Any]) -> pd.Series:
+    """What `parse` makes of the column, missing where it can make nothing."""
+    try:
+        parsed = pd.Series(parse(column, errors="coerce"), index=column.index)
+    except (ValueError, TypeError, OverflowError):  # of objects that are neither numbers nor texts
+        return pd.Series(np.nan, index=column.index)
+    return parsed if is_number(parsed) or _is_moment(parsed) else pd.Series(np.nan, index=column.index)
+
+
+def _parsed(column: pd.Series, what: str, parse: Callable[..., Any], fix: str) -> pd.Series:
+    parsed = _coerced(column, parse)
     bad = np.flatnonzero(parsed.isna() & column.notna())
     if bad.size:
         raise GreymatchError(
-            f"column {column.name!r} must hold {what}; row {bad[0]} (from 0) has {column.iloc[bad[0]]!r}. "
-            "Leave it empty if it is missing, or leave the column out of `states`."
+            f"column {column.name!r} must hold {what}; row {bad[0]} (from 0) has {column.iloc[bad[0]]!r}. " + fix
         )
     return parsed

@@ -64,6 +64,7 @@ def _layout(dataset: xr.Dataset, trajectory: str, time: str, units: dict[str, st
             "recordings must be over (trajectory, time, *grid); these have an axis 'draw', as forecasts do. "
             "Read a forecast with `gm.Forecast.read(path)`."
         )
+    dataset = dataset.set_coords([name for name in (trajectory, time) if name in dataset.data_vars])
     dataset = _with_trajectories(dataset, trajectory)
     return Layout(dataset, trajectory, time, clock(dataset, trajectory, time, units.get("time")), units)
 
@@ -93,6 +94,11 @@ def _with_trajectories(dataset: xr.Dataset, trajectory: str) -> xr.Dataset:
     if trajectory not in dataset.dims:
         if trajectory != "trajectory" and trajectory not in dataset.coords:
             check_known("trajectory", [trajectory], dataset.dims)
+        if not dataset.data_vars:
+            raise GreymatchError(
+                f"the data must hold variables; they have only {[str(name) for name in dataset.coords]}. "
+                "Is it the right file?"
+            )
         dataset = dataset.expand_dims(trajectory)
     if trajectory not in dataset.coords:
         dataset = dataset.assign_coords({trajectory: np.arange(dataset.sizes[trajectory])})

@@ -29,10 +29,22 @@ def write_npz(dataset: xr.Dataset, path: Path) -> None:
 
 
 def open_npz(path: Path) -> xr.Dataset:
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        arrays = {name: _plain(archive, name) for name in archive.files}
     text = arrays.pop(NOTES, None)
     return _guessed(arrays) if text is None else _as_noted(arrays, json.loads(str(text)))
+
+
+def _plain(archive: Any, name: str) -> np.ndarray:
+    try:
+        return archive[name]
+    except ValueError as error:
+        if "allow_pickle" not in str(error):
+            raise
+        raise GreymatchError(
+            f"arrays of an .npz must be plain numbers, texts or dates; {name!r} holds Python objects, which are never "
+            "loaded. Save it as `array.astype(float)`."
+        ) from error
 
 
 def _note(dataset: xr.Dataset, name: str) -> dict[str, Any]:
@@ -62,19 +74,18 @@ def _guessed(arrays: dict[str, np.ndarray]) -> xr.Dataset:
             "an .npz must hold `time`, (time,) or (trajectory, time); it holds "
             f"{ {name: array.shape for name, array in arrays.items()} }. Rename the array of times."
         )
+    most = max(array.ndim for array in arrays.values())
+    coordinates = ["trajectory", "time", *_GRID[len(_GRID) + 2 - max(most, 2) :]]
     points = arrays["time"].shape[-1]
-    many = any(array.ndim >= 2 for array in arrays.values())
-    dims = {name: _axes(name, array, points, many) for name, array in arrays.items()}
-    made = {name: (dims[name], array) for name, array in arrays.items()}
-    return xr.Dataset(made).set_coords([name for name in ("time", "trajectory", *_GRID) if name in made])
+    made = {name: (_axes(name, array, points, coordinates, most), array) for name, array in arrays.items()}
+    return xr.Dataset(made).set_coords([name for name in coordinates if name in made])
 
 
-def _axes(name: str, array: np.ndarray, points: int, many: bool) -> tuple[str, ...]:
-    if array.ndim == 1 and name in (*_GRID, "trajectory"):
+def _axes(name: str, array: np.ndarray, points: int, coordinates: list[str], most: int) -> tuple[str, ...]:
+    if array.ndim == 1 and name in coordinates:
         return (name,)
     if array.ndim <= 1:
-        along = name == "time" or not many
-        return ("time" if along else "trajectory",)[: array.ndim]
+        return ("time" if most < 2 else "trajectory",)[: array.ndim]
     if array.shape[1] != points or array.ndim > 2 + len(_GRID):
         raise GreymatchError(
             f"arrays of an .npz must be (trajectory, time, *grid) with the {points} points of `time`; {name!r} has "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -45,9 +47,9 @@ def open_file(path: Path) -> Source:
     except GreymatchError:
         raise
     except Exception as error:  # the libraries raise whatever a broken file leads them to
-        said = str(error).strip()[:_SHOWN] or type(error).__name__
+        said = str(error).strip()[:_SHOWN].rstrip(".") or type(error).__name__
         raise GreymatchError(
-            f"{str(path)!r} could not be read as {path.suffix.lower()}: {said} "
+            f"{str(path)!r} could not be read as {path.suffix.lower()}: {said}. "
             "It may be cut short, or of another kind than its name says; write it again."
         ) from error
 
@@ -68,6 +70,10 @@ def _csv(path: Path) -> pd.DataFrame:
     with path.open(encoding="utf-8-sig") as file:
         header, first = file.readline(), file.readline()
     separator = max(_SEPARATORS, key=header.count)
+    names = next(csv.reader([header], delimiter=separator), [])
+    twice = [name for name, count in Counter(names).items() if name and count > 1]
+    if twice:
+        raise GreymatchError(f"every column needs its own name; {twice[0]!r} stands twice. Rename one of them.")
     decimal = "," if separator != "," and "," in first and "." not in first else "."
     table = pd.read_csv(path, sep=separator, decimal=decimal, low_memory=False, encoding="utf-8-sig")
     return table.loc[:, ~table.columns.str.startswith("Unnamed: ")]  # a row index that was saved along

@@ -104,6 +104,7 @@ class Trajectories:
     def _index(self, rows: Sequence[int] | Tensor | np.ndarray | slice) -> np.ndarray:
         if not isinstance(rows, slice):
             rows = rows.cpu().numpy() if isinstance(rows, Tensor) else np.asarray(rows)
+            rows = rows if rows.size else rows.astype(int)  # an empty list says nothing of its type
         try:
             index = np.arange(len(self))[rows]
         except IndexError as error:
