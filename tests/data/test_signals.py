@@ -78,7 +78,7 @@ def test_functions_stand_beside_samples_and_are_known_at_all_times():
     found = both.at(ROWS, asked)
     torch.testing.assert_close(found[..., 0], 3 * asked + 1)
     torch.testing.assert_close(found[..., 1], asked.cos())
-    alone = Signals(("w",), TIMES, torch.zeros(2, 4, 1).double(), functions={"w": lambda t: 2.0})
+    alone = Signals(("w",), TIMES, torch.zeros(2, 4, 1).double(), functions={"w": lambda t: np.array(2.0)})
     alone.check_covers(ROWS, torch.tensor([[-1e6], [1e6]]), np.array(["a", "b"]))
     assert alone.select(ROWS[:1]).at(ROWS[:1], torch.tensor([[100.0]])).item() == 2.0
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from greymatch.data.checks import shown
+from greymatch.data.checks import all_finite, shown
 from greymatch.data.dates import counted, epoch_of
 from greymatch.errors import GreymatchError, did_you_mean
 
@@ -54,8 +54,7 @@ def clock(
     if times.dtype.kind in "mM":
         times, epoch = counted(times, unit, epoch)
     times = times.astype(np.float64, copy=False)
-    absent = np.isnan(times)
-    return Clock(axes[0], np.where(absent, np.inf, times) if absent.any() else times, epoch)
+    return Clock(axes[0], times if all_finite(times) else np.where(np.isnan(times), np.inf, times), epoch)
 
 
 def noted_epoch(dataset: xr.Dataset, trajectory: str, main: Clock, unit: str | None) -> np.ndarray | None:
@@ -92,6 +91,8 @@ def floats(values: np.ndarray) -> np.ndarray:
 
 
 def check_finite(values: np.ndarray, names: Sequence[str], labels: np.ndarray) -> None:
+    if all_finite(values):
+        return
     infinite = np.isinf(values)
     if infinite.any():
         row, at, which = (int(i) for i in np.argwhere(infinite)[0][:3])
@@ -109,13 +110,14 @@ class Padded(TypedDict):
 
 def padded(times: np.ndarray, values: np.ndarray) -> Padded:
     """Times, values and mask as long as the longest trajectory, with nothing observed after an end."""
+    if all_finite(times) and all_finite(values):
+        mask = torch.ones(values.shape, dtype=torch.bool)
+        return {"times": torch.tensor(times), "values": torch.as_tensor(values), "mask": mask}
     known = np.isfinite(times)
     longest = max(1, int(known.sum(1).max(initial=0)))
     # times that are not padded at the end only are kept whole, for `Trajectories` to refuse
     longest = longest if not known[:, longest:].any() else times.shape[1]
     times, values, known = times[:, :longest], values[:, :longest], known[:, :longest]
-    seen = np.isfinite(values)
-    if not known.all():
-        seen &= known.reshape(*times.shape, *(1,) * (values.ndim - 2))
-    filled = values if seen.all() else np.where(seen, values, 0).astype(values.dtype)
+    seen = np.isfinite(values) & known.reshape(*times.shape, *(1,) * (values.ndim - 2))
+    filled = np.where(seen, values, 0).astype(values.dtype)
     return {"times": torch.tensor(times), "values": torch.as_tensor(filled), "mask": torch.as_tensor(seen)}

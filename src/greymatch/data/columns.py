@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from greymatch.data.checks import all_finite
 from greymatch.errors import GreymatchError
 
 _FIX = "Leave it empty if it is missing, or leave the column out of `states`."
@@ -36,7 +37,7 @@ def moments(table: pd.DataFrame, name: str) -> np.ndarray:
         what, parse = ("dates", _iso_dates) if _looks_like_dates(column) else (_MOMENTS, pd.to_numeric)
         column = _parsed(column, what, parse, "Mend or drop the row.")
     times = _nanoseconds(column) if _is_moment(column) else _floats(column).astype(np.float64, copy=False)
-    bad = np.flatnonzero(~np.isfinite(times))
+    bad = np.flatnonzero(~np.isfinite(times)) if times.dtype.kind in "mM" or not all_finite(times) else np.empty(0)
     if bad.size:
         got = "none" if pd.isna(times[bad[0]]) else times[bad[0]]
         raise GreymatchError(
