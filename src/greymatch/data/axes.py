@@ -80,6 +80,19 @@ def series(dataset: xr.Dataset, name: str, trajectory: str, axis: str, grid: tup
     return array.transpose(trajectory, axis, *grid).values
 
 
+def side_by_side(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Arrays (N, T) as (N, T, S), without a copy where they are the columns of one table, all of them and in order."""
+    first, step = arrays[0], arrays[0].itemsize
+    start = first.__array_interface__["data"][0]
+    for index, array in enumerate(arrays):
+        alike = (array.dtype, array.shape, array.strides) == (first.dtype, first.shape, first.strides)
+        if not alike or array.__array_interface__["data"][0] != start + step * index:
+            return np.stack(arrays, axis=2)
+    if first.ndim != 2 or first.strides[1] != step * len(arrays):
+        return np.stack(arrays, axis=2)
+    return np.lib.stride_tricks.as_strided(first, (*first.shape, len(arrays)), (*first.strides, step))
+
+
 def plain(values: np.ndarray) -> np.ndarray:
     """Texts as NumPy's fixed-width strings, whichever way the file held them; numbers as they are."""
     values = np.asarray(values)
@@ -108,11 +121,15 @@ class Padded(TypedDict):
     mask: torch.Tensor
 
 
-def padded(times: np.ndarray, values: np.ndarray) -> Padded:
-    """Times, values and mask as long as the longest trajectory, with nothing observed after an end."""
+def padded(times: np.ndarray, values: np.ndarray, fresh: bool = False) -> Padded:
+    """Times, values and mask as long as the longest trajectory, with nothing observed after an end.
+
+    The values are taken as they are; so are times that are `fresh`.
+    """
+    times = times if fresh else times.copy()
     if all_finite(times) and all_finite(values):
         mask = torch.ones(values.shape, dtype=torch.bool)
-        return {"times": torch.tensor(times), "values": torch.as_tensor(values), "mask": mask}
+        return {"times": torch.as_tensor(times), "values": torch.as_tensor(values), "mask": mask}
     known = np.isfinite(times)
     longest = max(1, int(known.sum(1).max(initial=0)))
     # times that are not padded at the end only are kept whole, for `Trajectories` to refuse
@@ -120,4 +137,4 @@ def padded(times: np.ndarray, values: np.ndarray) -> Padded:
     times, values, known = times[:, :longest], values[:, :longest], known[:, :longest]
     seen = np.isfinite(values) & known.reshape(*times.shape, *(1,) * (values.ndim - 2))
     filled = np.where(seen, values, 0).astype(values.dtype)
-    return {"times": torch.tensor(times), "values": torch.as_tensor(filled), "mask": torch.as_tensor(seen)}
+    return {"times": torch.as_tensor(times), "values": torch.as_tensor(filled), "mask": torch.as_tensor(seen)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,23 +11,33 @@ import pandas as pd
 from greymatch.data.checks import all_finite
 from greymatch.errors import GreymatchError
 
+_SINGLE = ("float32", "Float32", "float[pyarrow]")
 _FIX = "Leave it empty if it is missing, or leave the column out of `states`."
 _MOMENTS = "numbers, or dates such as 2024-05-31T12:00:00"
 
 
-def numbers(table: pd.DataFrame, name: str) -> np.ndarray:
-    """The column as floating-point numbers; text that is not a number is an error."""
-    column = only_column(table, name)
-    if not is_number(column):
-        column = _parsed(column, "numbers", pd.to_numeric, _FIX)
-    return _floats(column)
+def numbers(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """The columns (row, column) as floating-point numbers; text that is not a number is an error."""
+    columns = [only_column(table, name) for name in names]
+    columns = [one if is_number(one) else _parsed(one, "numbers", pd.to_numeric, _FIX) for one in columns]
+    single = bool(columns) and all(one.dtype.name in _SINGLE for one in columns)
+    out = np.empty((len(table), len(columns)), dtype=np.float32 if single else np.float64)
+    for index, column in enumerate(columns):
+        _fill(out[:, index], column)
+    return out
 
 
-def _floats(column: pd.Series) -> np.ndarray:
-    if column.dtype in (np.float32, np.float64):
-        return column.to_numpy()
-    single = str(column.dtype) == "Float32"
-    return column.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
+def _fill(out: np.ndarray, column: pd.Series) -> None:
+    """Put the column's numbers into `out`, missing ones as NaN, piece by piece as a file was read."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        start = 0
+        for piece in column.array.__arrow_array__().chunks:  # pyright: ignore[reportAttributeAccessIssue]
+            out[start : start + len(piece)] = piece.to_numpy(zero_copy_only=False)
+            start += len(piece)
+    elif column.dtype in (np.float32, np.float64):
+        out[:] = column.to_numpy()
+    else:
+        out[:] = column.to_numpy(dtype=out.dtype, na_value=np.nan)
 
 
 def moments(table: pd.DataFrame, name: str) -> np.ndarray:
@@ -36,7 +46,9 @@ def moments(table: pd.DataFrame, name: str) -> np.ndarray:
     if not is_number(column) and not _is_moment(column):
         what, parse = ("dates", _iso_dates) if _looks_like_dates(column) else (_MOMENTS, pd.to_numeric)
         column = _parsed(column, what, parse, "Mend or drop the row.")
-    times = _nanoseconds(column) if _is_moment(column) else _floats(column).astype(np.float64, copy=False)
+    times = _nanoseconds(column) if _is_moment(column) else np.empty(len(column))
+    if not _is_moment(column):
+        _fill(times, column)
     bad = np.flatnonzero(~np.isfinite(times)) if times.dtype.kind in "mM" or not all_finite(times) else np.empty(0)
     if bad.size:
         got = "none" if pd.isna(times[bad[0]]) else times[bad[0]]

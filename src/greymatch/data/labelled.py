@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from greymatch.data.axes import Clock, check_finite, clock, floats, noted_epoch, padded, plain, series
+from greymatch.data.axes import Clock, check_finite, clock, floats, noted_epoch, padded, plain, series, side_by_side
 from greymatch.data.choosing import check_known, choose
 from greymatch.data.signals import Signals
 from greymatch.data.to_labelled import INPUT_CLOCK
@@ -19,13 +19,14 @@ from greymatch.errors import GreymatchError
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A Dataset with the names of its axes, its clock, and the units that the caller states."""
+    """A Dataset with the names of its axes, its clock, the units that the caller states, and whether it is ours."""
 
     dataset: xr.Dataset
     trajectory: str
     time: str
     clock: Clock
     units: dict[str, str]
+    fresh: bool
 
     @property
     def labels(self) -> np.ndarray:
@@ -34,7 +35,7 @@ class Layout:
     def stacked(self, names: Sequence[str], axis: str, grid: tuple[str, ...] = ()) -> np.ndarray:
         """The variables (trajectory, time, variable, *grid), finite or NaN."""
         arrays = [series(self.dataset, name, self.trajectory, axis, grid) for name in names]
-        values = floats(np.stack(arrays, axis=2))
+        values = floats(side_by_side(arrays) if self.fresh else np.stack(arrays, axis=2))
         check_finite(values, names, self.labels)
         return values
 
@@ -47,18 +48,20 @@ def from_dataset(
     time: str = "time",
     input_kind: str | None = None,
     units: Mapping[str, str] | None = None,
+    fresh: bool = False,
 ) -> Trajectories:
     """Trajectories from variables over (trajectory, time, *grid); those over trajectory alone are its truth.
 
     With neither `states` nor `inputs`, inputs are those marked so by `to_dataset`, and states the rest.
+    Arrays that are `fresh` were made for this, and are not copied where that can be.
     Not checked: that every state is observed somewhere, which a part of the data need not be.
     """
-    layout = _layout(dataset, trajectory, time, said_units(units, time))
+    layout = _layout(dataset, trajectory, time, said_units(units, time), fresh)
     chosen, driving = choose(layout.dataset, states, inputs, layout.clock.axis)
     return _assembled(layout, chosen, driving, input_kind)
 
 
-def _layout(dataset: xr.Dataset, trajectory: str, time: str, units: dict[str, str]) -> Layout:
+def _layout(dataset: xr.Dataset, trajectory: str, time: str, units: dict[str, str], fresh: bool) -> Layout:
     if "draw" in dataset.dims:
         raise GreymatchError(
             "recordings must be over (trajectory, time, *grid); these have an axis 'draw', as forecasts do. "
@@ -66,7 +69,7 @@ def _layout(dataset: xr.Dataset, trajectory: str, time: str, units: dict[str, st
         )
     dataset = dataset.set_coords([name for name in (trajectory, time) if name in dataset.data_vars])
     dataset = _with_trajectories(dataset, trajectory)
-    return Layout(dataset, trajectory, time, clock(dataset, trajectory, time, units.get("time")), units)
+    return Layout(dataset, trajectory, time, clock(dataset, trajectory, time, units.get("time")), units, fresh)
 
 
 def _assembled(layout: Layout, states: Sequence[str], inputs: Sequence[str], input_kind: str | None) -> Trajectories:
@@ -78,7 +81,7 @@ def _assembled(layout: Layout, states: Sequence[str], inputs: Sequence[str], inp
     units = all_units(dataset, layout.time, [*states, *inputs, *truth, *grid], layout.units)
     return Trajectories(
         states=tuple(states),
-        **padded(_observed_times(main.times, values) if shares else main.times, values),
+        **padded(_observed_times(main.times, values) if shares else main.times, values, layout.fresh),
         labels=layout.labels,
         inputs=_signals(layout, inputs, input_kind) if inputs else None,
         grid=grid,

@@ -79,6 +79,10 @@ def _csv(path: Path) -> pd.DataFrame:
     return table.loc[:, ~table.columns.str.startswith("Unnamed: ")]  # a row index that was saved along
 
 
+def _parquet(path: Path) -> pd.DataFrame:
+    return pd.read_parquet(path, dtype_backend="pyarrow")  # columns stay as they are read, without a copy
+
+
 READERS: dict[str, Callable[[Path], Source]] = {
     ".nc": _netcdf,
     ".netcdf": _netcdf,
@@ -86,5 +90,5 @@ READERS: dict[str, Callable[[Path], Source]] = {
     ".zarr": _zarr,
     ".npz": open_npz,
     ".csv": _csv,
-    ".parquet": pd.read_parquet,
+    ".parquet": _parquet,
 }

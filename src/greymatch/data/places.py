@@ -41,7 +41,7 @@ class Places:
 
 def places(ids: pd.Series) -> Places:
     """The rows by their label, trajectories in the order of their first rows."""
-    runs = _runs(ids.to_numpy()) if ids.dtype.kind in "iuf" else None
+    runs = _runs(ids.to_numpy()) if ids.dtype.kind in "iuf" and not ids.hasnans else None
     return _factored(ids) if runs is None else runs
 
 

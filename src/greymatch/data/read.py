@@ -71,6 +71,7 @@ class _Asked:
     units: Mapping[str, str] | None
 
     def taken_from(self, source: Source) -> Trajectories:
+        fresh = isinstance(source, pd.DataFrame)
         if isinstance(source, pd.DataFrame):
             source = from_table(source, self.wanted, self.trajectory, self.time)
         elif isinstance(source, xr.Dataset):
@@ -78,5 +79,5 @@ class _Asked:
         else:
             raise GreymatchError(f"`source` must be a path, DataFrame or Dataset; got {type(source).__name__}.")
         names = (self.wanted.states, self.wanted.inputs)
-        data = from_dataset(source, *names, self.trajectory, self.time, self.input_kind, self.units)
+        data = from_dataset(source, *names, self.trajectory, self.time, self.input_kind, self.units, fresh)
         return data.with_inputs(self.wanted.functions) if self.wanted.functions else data

@@ -23,11 +23,13 @@ def from_table(table: pd.DataFrame, wanted: Wanted, trajectory: str, time: str) 
         check_known("trajectory", [trajectory], table.columns)
     notes = {name: note for name, note in table.attrs[NOTES].items() if name in table.columns}
     truth, dates = (_noted(notes, role, wanted) for role in ("truth", "date"))
-    series = _series(table, wanted, {trajectory, time, *truth, *dates})
+    states = _states(table, wanted, {trajectory, time, *truth, *dates})
     times = moments(table, time)
     where = _places(table, trajectory, times)
     dims = (trajectory, time)
-    variables = {name: (dims, where.spread(numbers(table, name)), notes.get(name, {})) for name in series}
+    columns = [*zip(states, numbers(table, states).T, strict=True)]
+    columns += zip(wanted.inputs, numbers(table, wanted.inputs).T, strict=True)
+    variables = {name: (dims, where.spread(column), notes.get(name, {})) for name, column in columns}
     variables |= {name: ((trajectory,), where.first(table[name].to_numpy()), notes[name]) for name in truth}
     coords = {trajectory: where.labels, time: (dims, where.spread(times), notes.get(time, {}))}
     coords |= {name: (dims, where.spread(moments(table, name)), notes[name]) for name in dates}
@@ -54,11 +56,11 @@ def _noted(notes: dict[str, dict[str, str]], role: str, wanted: Wanted) -> list[
     return [name for name, note in notes.items() if note.get("role") == role and name not in wanted.columns]
 
 
-def _series(table: pd.DataFrame, wanted: Wanted, but: set[str]) -> list[str]:
+def _states(table: pd.DataFrame, wanted: Wanted, but: set[str]) -> Sequence[str]:
     if wanted.states is not None:
-        return [*wanted.states, *wanted.inputs]
+        return wanted.states
     others = [name for name in table.columns if name not in but and name not in wanted.inputs]
-    return [*(name for name in others if is_series(only_column(table, name))), *wanted.inputs]
+    return [name for name in others if is_series(only_column(table, name))]
 
 
 def _places(table: pd.DataFrame, trajectory: str, times: np.ndarray) -> Places:

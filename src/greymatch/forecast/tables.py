@@ -34,7 +34,7 @@ def _from_table(table: pd.DataFrame) -> xr.Dataset:
     notes, dims = table.attrs[NOTES], ("draw", "trajectory", "time")
 
     def of_draws(name: str) -> np.ndarray:
-        return np.stack([where.spread(part) for part in np.split(numbers(table, name), count)])
+        return np.stack([where.spread(part) for part in np.split(numbers(table, [name])[:, 0], count)])
 
     def of_first(column: np.ndarray) -> np.ndarray:
         return where.spread(column[: len(column) // count])
@@ -47,7 +47,7 @@ def _from_table(table: pd.DataFrame) -> xr.Dataset:
     coords: dict[str, Any] = {
         "trajectory": where.labels,
         "time": (dims[1:], of_first(moments(table, "time")), notes.get("time", {})),
-        "start": (dims[1:2], of_first(numbers(table, "start"))[:, 0]),
+        "start": (dims[1:2], of_first(numbers(table, ["start"])[:, 0])[:, 0]),
     }
     if "date" in table.columns:
         coords["date"] = (dims[1:], of_first(moments(table, "date")), {"role": "date"})
