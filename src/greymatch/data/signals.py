@@ -87,7 +87,7 @@ class Signals:
             raise GreymatchError(
                 f"inputs must cover every time asked for; {self.names[which]!r} of trajectory {label} is "
                 f"known from {float(first[row, 0, which]):g} to {float(last[row, 0, which]):g}, asked at "
-                f"{float(times[row, at]):g}. Give inputs over the whole forecast."
+                f"{float(times[row, at]):g}. Give inputs over the whole recording and forecast."
             )
 
     def _bounds(self) -> tuple[Tensor, Tensor]:
