@@ -61,6 +61,8 @@ def _factored(ids: pd.Series) -> Places:
             f"every row needs a {ids.name!r}, its trajectory; row {np.argmin(codes)} (from 0) has none. "
             "Fill it in, or drop the row."
         )
+    codes, met = pd.factorize(codes)  # labels of a dictionary come in its order, not in that of the rows
+    labels = np.asarray(labels)[met]
     # a stable sort of the narrowest integers takes linear time
     order = np.argsort(codes.astype(np.min_scalar_type(len(labels))), kind="stable")
-    return Places(plain(np.asarray(labels)), np.bincount(codes), order)
+    return Places(plain(labels), np.bincount(codes), order)
