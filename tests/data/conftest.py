@@ -61,14 +61,20 @@ def _recordings(
         grid_coords={"y": np.array([0.0, 0.5, 1.0]), "x": np.array([10, 20])} if grid else {},
         truth={"mass": rng.uniform(1, 2, len(lengths))} if draw(st.booleans()) else {},
         units={"angle": "rad", "time": "s"},
+        epoch=_epoch(rng, len(lengths)) if draw(st.booleans()) else None,
     )
+
+
+def _epoch(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Any nanosecond of two centuries."""
+    return rng.integers(-(2**62), 2**62, count).astype("M8[ns]")
 
 
 def _inputs(times: torch.Tensor, rng: np.random.Generator) -> Signals:
     mask = times.isfinite()[..., None] & torch.as_tensor(rng.random((*times.shape, 2)) < 0.8)
     mask[:, 0] = True
     values = torch.as_tensor(rng.normal(size=mask.shape)) * mask
-    return Signals(("push", "pull"), times, values, "linear", mask)
+    return Signals(("push", "pull"), times, values, "hold", mask)
 
 
 def _same(one: Trajectories, two: Trajectories) -> None:
@@ -84,6 +90,8 @@ def _same(one: Trajectories, two: Trajectories) -> None:
         for key, value in getattr(one, name).items():
             np.testing.assert_array_equal(value, getattr(two, name)[key], key)
     assert one.units == two.units
+    assert (one.epoch is None) == (two.epoch is None)
+    np.testing.assert_array_equal(one.epoch, two.epoch)  # pyright: ignore[reportArgumentType] - None equals None
     _same_inputs(one.inputs, two.inputs)
 
 

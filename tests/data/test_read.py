@@ -99,6 +99,22 @@ def test_a_saved_row_index_is_no_state(tmp_path):
     assert read(tmp_path / "a.csv").states == ("x",)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time;x\n0,0;1,5\n0,5;2,5\n",
+        "time;x\n0.0;1.5\n0.5;2.5\n",
+        "time\tx\n0,0\t1,5\n0,5\t2,5\n",
+        "\ufefftime,x\n0,1.5\n.5,2.5\n",
+    ],
+    ids=["semicolons", "points", "tabs", "byte-order-mark"],
+)
+def test_spreadsheets_of_other_countries_are_read(text, tmp_path):
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    data = read(tmp_path / "a.csv")
+    assert (data.times.tolist(), data.values.flatten().tolist()) == ([[0.0, 0.5]], [1.5, 2.5])
+
+
 def test_seconds_in_a_file_stay_numbers(tmp_path):
     times = xr.DataArray([0.0, 30.0], dims="time", attrs={"units": "seconds"})
     xr.Dataset({"x": ("time", [1.0, 2.0])}, {"time": times}).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
@@ -125,13 +141,13 @@ def test_a_file_may_be_replaced_while_its_data_are_in_use(tmp_path):
         (CSV.replace(",4,", ",four,"), {"trajectory": "id", "time": "t"}, r"'angle' .* row 3 .*'four'"),
         (CSV.replace("0.7", "0.1"), {"trajectory": "id", "time": "t"}, "trajectory 'a' has 0.1 after 0.1"),
         (CSV.replace("0.7", "0.0"), {"trajectory": "id", "time": "t"}, "trajectory 'a' has 0 after 0.1"),
-        (CSV.replace("0.7", ""), {"trajectory": "id", "time": "t"}, "needs a finite 't'; row 4"),
+        (CSV.replace("0.7", ""), {"trajectory": "id", "time": "t"}, "needs a finite 't', its time; row 4"),
         (
             CSV.replace("0.7", "noon"),
             {"trajectory": "id", "time": "t"},
-            "'t' must hold numbers; row 4.*'noon'",
+            "'t' must hold numbers, or dates .*; row 4.*'noon'",
         ),
-        (CSV.replace("a,0.7", ",0.7"), {"trajectory": "id", "time": "t"}, "needs a 'id'; row 4"),
+        (CSV.replace("a,0.7", ",0.7"), {"trajectory": "id", "time": "t"}, "needs a 'id', its trajectory; row 4"),
         ("time,x\n", {}, r"must have rows; got 0 rows of \['time', 'x'\]"),
         ("time,x\n0,\n1,\n", {}, "'x' is never observed"),
         ("time\n0\n1\n", {}, "no state found"),
@@ -144,7 +160,7 @@ def test_tables_that_do_not_fit_are_refused(text, options, said):
 
 def test_dates_and_doubled_columns_are_refused():
     dates = pd.DataFrame({"time": pd.to_datetime(["2020-01-01", "2020-01-02"]), "x": 1.0})
-    with pytest.raises(GreymatchError, match=r"times must be numbers.*'time' holds datetime64"):
+    with pytest.raises(GreymatchError, match=r"dates or durations need a unit.*one of .* s, min.*got none.*units="):
         read(dates)
     with pytest.raises(GreymatchError, match="'x' stands twice"):
         read(pd.DataFrame([[0.0, 1.0, 2.0]], columns=["time", "x", "x"]))

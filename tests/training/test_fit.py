@@ -178,6 +178,14 @@ def test_ragged_and_gappy_data_with_inputs_fit(tiny: Settings, decays: Decays):
     assert bool(model.forecast(rough.first(9), [1.0, 2.0], draws=2).draws.isfinite().all())
 
 
+def test_inputs_that_end_before_the_recording_are_refused(tiny: Settings, decays: Decays):
+    physics = Physics(lambda t, x, p, u: {"x": -p.k * x.x + u.u}, ["x"], {"k": Uniform(0.2, 2.0)}, inputs=["u"])
+    data = decays(12)
+    early = replace(data, inputs=Signals(("u",), data.times[:, :20], torch.ones_like(data.values[:, :20])))
+    with pytest.raises(GreymatchError, match=r"'u' of trajectory 0 is known from 0 to .* Give inputs over the whole"):
+        fit(physics, early, settings=tiny, steps=5, quiet=True)
+
+
 def test_a_state_that_stands_still_does_no_harm(tiny: Settings, decays: Decays):
     data = decays(12)
     values = torch.cat([data.values, torch.full_like(data.values, 3.7)], 2)

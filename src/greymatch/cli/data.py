@@ -13,7 +13,7 @@ from greymatch.cli.options import Json, Quiet
 from greymatch.cli.output import Output
 
 EXAMPLE = "Example: greymatch data pendulum --split test --out test.nc"
-SUFFIXES = (".nc", ".zarr", ".netcdf", ".h5", ".csv", ".parquet")
+SUFFIXES = (".nc", ".zarr", ".netcdf", ".h5", ".npz", ".csv", ".parquet")
 
 
 def command(

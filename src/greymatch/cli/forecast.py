@@ -33,7 +33,7 @@ EXAMPLE = (
     "Example: greymatch forecast model.safetensors --history test.nc --until 2.5 --times 2.6:20:0.1 "
     "--out forecast.nc --plot forecast.png"
 )
-SUFFIXES = (".nc", ".zarr", ".netcdf", ".h5", ".csv", ".parquet")
+SUFFIXES = (".nc", ".zarr", ".netcdf", ".h5", ".npz", ".csv", ".parquet")
 MOST_PANELS = 4
 
 

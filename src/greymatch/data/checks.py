@@ -26,6 +26,8 @@ def check_times(times: Tensor, labels: np.ndarray, name: str = "times") -> None:
             f"`{name}` must be (trajectory, time), not empty, one row for each of the {len(labels)} labels; "
             f"got shape {tuple(times.shape)}."
         )
+    if _increase(times):
+        return
     finite = times.isfinite()
     if not bool(finite[:, 0].all()):
         empty = shown(labels, int((~finite[:, 0]).nonzero()[0]))
@@ -48,6 +50,23 @@ def check_times(times: Tensor, labels: np.ndarray, name: str = "times") -> None:
         )
 
 
+def _increase(times: Tensor) -> bool:
+    """Whether all is well, told in a fast pass or two (on a CPU, NumPy compares faster)."""
+    clock = times.cpu().numpy()
+    later, before = clock[:, 1:], clock[:, :-1]
+    if not np.isfinite(clock[:, 0]).all():
+        return False
+    return bool((later > before).all() and np.isfinite(clock[:, -1]).all()) or bool(
+        ((later > before) | (later == np.inf)).all()
+    )
+
+
+def all_finite(values: np.ndarray) -> bool:
+    """Whether no value is infinite or missing; False also where the sum, the fastest to tell, overflows."""
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(values.sum()))
+
+
 def check_values(data: Trajectories) -> None:
     """Values and mask must fit the times, the states and the grid, and be finite."""
     wanted = (*data.times.shape, len(data.states))
@@ -59,7 +78,7 @@ def check_values(data: Trajectories) -> None:
     if data.values.ndim != 3 + len(data.grid):
         axes = data.values.ndim - 3
         raise GreymatchError(f"`values` has {axes} grid axes; `grid` names {list(data.grid)}.")
-    if not bool(data.values.isfinite().all()):
+    if not bool(data.values.sum().isfinite()) and not bool(data.values.isfinite().all()):
         raise GreymatchError("`values` must be finite; mark gaps in `mask` (NaN in a Dataset does so).")
 
 
@@ -77,8 +96,13 @@ def check_inputs(data: Trajectories) -> None:
         )
 
 
-def check_observed(data: Trajectories) -> None:
+def check_observed(data: Trajectories) -> Trajectories:
     """Every state must be observed somewhere: asked when data are read, since a part of them may lack one."""
     for index, name in enumerate(data.states):
-        if not bool(data.mask[:, :, index].any()):
-            raise GreymatchError(f"state {name!r} is never observed: all of its values are missing.")
+        first, every = data.mask[:1, :, index], data.mask[:, :, index]
+        if not bool(first.any()) and not bool(every.any()):
+            raise GreymatchError(
+                f"state {name!r} is never observed: all of its values are missing. "
+                "Leave it out of `states`, or look for its values in another column."
+            )
+    return data

@@ -1,20 +1,43 @@
-"""Between xarray Datasets and `Trajectories`."""
+"""From xarray Datasets to `Trajectories`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import torch
 import xarray as xr
 
-from greymatch.data.axes import Clock, check_finite, clock, floats, padded, plain, series
-from greymatch.data.checks import check_observed
+from greymatch.data.axes import Clock, check_finite, clock, floats, noted_epoch, padded, plain, series, side_by_side
 from greymatch.data.choosing import check_known, choose
 from greymatch.data.signals import Signals
+from greymatch.data.to_labelled import INPUT_CLOCK
 from greymatch.data.trajectories import Trajectories
+from greymatch.data.units import all_units, said_units
+from greymatch.errors import GreymatchError
 
-_INPUT_AXIS, _INPUT_CLOCK = "input_time", "input_times"
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A Dataset with the names of its axes, its clock, the units that the caller states, and whether it is ours."""
+
+    dataset: xr.Dataset
+    trajectory: str
+    time: str
+    clock: Clock
+    units: dict[str, str]
+    fresh: bool
+
+    @property
+    def labels(self) -> np.ndarray:
+        return plain(self.dataset[self.trajectory].values)
+
+    def stacked(self, names: Sequence[str], axis: str, grid: tuple[str, ...] = ()) -> np.ndarray:
+        """The variables (trajectory, time, variable, *grid), finite or NaN."""
+        arrays = [series(self.dataset, name, self.trajectory, axis, grid) for name in names]
+        values = floats(side_by_side(arrays) if self.fresh else np.stack(arrays, axis=2))
+        check_finite(values, names, self.labels)
+        return values
 
 
 def from_dataset(
@@ -24,51 +47,49 @@ def from_dataset(
     trajectory: str = "trajectory",
     time: str = "time",
     input_kind: str | None = None,
+    units: Mapping[str, str] | None = None,
+    fresh: bool = False,
 ) -> Trajectories:
     """Trajectories from variables over (trajectory, time, *grid); those over trajectory alone are its truth.
 
     With neither `states` nor `inputs`, inputs are those marked so by `to_dataset`, and states the rest.
+    Arrays that are `fresh` were made for this, and are not copied where that can be.
+    Not checked: that every state is observed somewhere, which a part of the data need not be.
     """
+    layout = _layout(dataset, trajectory, time, said_units(units, time), fresh)
+    chosen, driving = choose(layout.dataset, states, inputs, layout.clock.axis)
+    return _assembled(layout, chosen, driving, input_kind)
+
+
+def _layout(dataset: xr.Dataset, trajectory: str, time: str, units: dict[str, str], fresh: bool) -> Layout:
+    if "draw" in dataset.dims:
+        raise GreymatchError(
+            "recordings must be over (trajectory, time, *grid); these have an axis 'draw', as forecasts do. "
+            "Read a forecast with `gm.Forecast.read(path)`."
+        )
+    dataset = dataset.set_coords([name for name in (trajectory, time) if name in dataset.data_vars])
     dataset = _with_trajectories(dataset, trajectory)
-    main = clock(dataset, trajectory, time)
-    chosen, driving = choose(dataset, states, inputs, main.axis)
-    grid = tuple(str(dim) for dim in dataset[chosen[0]].dims if dim not in (trajectory, main.axis))
-    labels = plain(dataset[trajectory].values)
-    values = floats(np.stack([series(dataset, name, trajectory, main.axis, grid) for name in chosen], axis=2))
-    check_finite(values, chosen, labels)
-    signals = _signals(dataset, driving, trajectory, main, input_kind)
-    shares = bool(driving) and main.axis in dataset[driving[0]].dims
-    times = _observed_times(main.times, values) if shares else main.times
-    truth = _truth(dataset, [*chosen, *driving, time], trajectory)
-    data = Trajectories(
-        states=tuple(chosen),
-        **padded(times, values),
-        labels=labels,
-        inputs=signals,
+    return Layout(dataset, trajectory, time, clock(dataset, trajectory, time, units.get("time")), units, fresh)
+
+
+def _assembled(layout: Layout, states: Sequence[str], inputs: Sequence[str], input_kind: str | None) -> Trajectories:
+    dataset, main = layout.dataset, layout.clock
+    grid = tuple(str(dim) for dim in dataset[states[0]].dims if dim not in (layout.trajectory, main.axis))
+    values = layout.stacked(states, main.axis, grid)
+    shares = bool(inputs) and main.axis in dataset[inputs[0]].dims
+    truth = _truth(dataset, [*states, *inputs, layout.time], layout.trajectory)
+    units = all_units(dataset, layout.time, [*states, *inputs, *truth, *grid], layout.units)
+    return Trajectories(
+        states=tuple(states),
+        **padded(_observed_times(main.times, values) if shares else main.times, values, layout.fresh),
+        labels=layout.labels,
+        inputs=_signals(layout, inputs, input_kind) if inputs else None,
         grid=grid,
         grid_coords={dim: np.asarray(dataset[dim].values) for dim in grid if dim in dataset.coords},
         truth=truth,
-        units=_units(dataset, time, [*chosen, *driving, *truth, *grid]),
+        units=units,
+        epoch=noted_epoch(dataset, layout.trajectory, main, units.get("time")),
     )
-    check_observed(data)
-    return data
-
-
-def to_dataset(data: Trajectories) -> xr.Dataset:
-    """Variables over (trajectory, time, *grid), gaps as NaN; one time axis when all trajectories share it."""
-    longest = int(data.lengths.max())
-    values = data.values.masked_fill(~data.mask, torch.nan)[:, :longest].cpu().numpy()
-    times = data.times[:, :longest].cpu().numpy()
-    dims = ("trajectory", "time", *data.grid)
-    variables = {name: (dims, values[:, :, i], {"order": i}) for i, name in enumerate(data.states)}
-    known = {name: (("trajectory",), value) for name, value in data.truth.items()}
-    coords = {"trajectory": (("trajectory",), data.labels), "time": _time_coordinate(times)}
-    coords |= {name: ((name,), value) for name, value in data.grid_coords.items()}
-    dataset = xr.Dataset(variables | known, coords)
-    dataset = dataset if data.inputs is None else dataset.assign(_input_arrays(data, data.inputs, times))
-    for name in data.units.keys() & dataset.variables.keys():
-        dataset[name].attrs["units"] = data.units[name]
-    return dataset
 
 
 def _with_trajectories(dataset: xr.Dataset, trajectory: str) -> xr.Dataset:
@@ -76,6 +97,11 @@ def _with_trajectories(dataset: xr.Dataset, trajectory: str) -> xr.Dataset:
     if trajectory not in dataset.dims:
         if trajectory != "trajectory" and trajectory not in dataset.coords:
             check_known("trajectory", [trajectory], dataset.dims)
+        if not dataset.data_vars:
+            raise GreymatchError(
+                f"the data must hold variables; they have only {[str(name) for name in dataset.coords]}. "
+                "Is it the right file?"
+            )
         dataset = dataset.expand_dims(trajectory)
     if trajectory not in dataset.coords:
         dataset = dataset.assign_coords({trajectory: np.arange(dataset.sizes[trajectory])})
@@ -90,22 +116,20 @@ def _observed_times(times: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.where(kept, times, np.inf)
 
 
-def _signals(
-    dataset: xr.Dataset, inputs: Sequence[str], trajectory: str, main: Clock, kind: str | None
-) -> Signals | None:
+def _signals(layout: Layout, inputs: Sequence[str], kind: str | None) -> Signals:
     """The inputs on the states' clock, or on one of their own; NaN is no sample."""
-    if not inputs:
-        return None
-    axis = next((str(dim) for dim in dataset[inputs[0]].dims if dim != trajectory), main.axis)
-    own = main if axis == main.axis else clock(dataset, trajectory, _own_clock(dataset, axis))
-    values = np.stack([series(dataset, name, trajectory, axis) for name in inputs], axis=2).astype(np.float64)
-    check_finite(values, inputs, plain(dataset[trajectory].values))
-    kind = kind or str(dataset[inputs[0]].attrs.get("interpolation", "cubic"))
+    dataset, main = layout.dataset, layout.clock
+    first = dataset[inputs[0]]
+    axis = next((str(dim) for dim in first.dims if dim != layout.trajectory), main.axis)
+    own = main if axis == main.axis else _own_clock(layout, axis)
+    values = layout.stacked(inputs, axis).astype(np.float64, copy=False)
+    kind = kind or str(first.attrs.get("interpolation", "cubic"))
     return Signals(tuple(inputs), kind=kind, **padded(own.times, values))
 
 
-def _own_clock(dataset: xr.Dataset, axis: str) -> str:
-    return _INPUT_CLOCK if _INPUT_CLOCK in dataset.variables else axis
+def _own_clock(layout: Layout, axis: str) -> Clock:
+    name = INPUT_CLOCK if INPUT_CLOCK in layout.dataset.variables else axis
+    return clock(layout.dataset, layout.trajectory, name, layout.units.get("time"), layout.clock.epoch)
 
 
 def _truth(dataset: xr.Dataset, taken: Sequence[str], trajectory: str) -> dict[str, np.ndarray]:
@@ -115,36 +139,3 @@ def _truth(dataset: xr.Dataset, taken: Sequence[str], trajectory: str) -> dict[s
         for name, array in dataset.data_vars.items()
         if array.dims == (trajectory,) and name not in taken
     }
-
-
-def _units(dataset: xr.Dataset, time: str, names: Iterable[str]) -> dict[str, str]:
-    """The units stated for the names kept; those of the time axis stand under "time"."""
-    stated = {name: dataset[name].attrs.get("units") for name in (*names, time) if name in dataset.variables}
-    return {"time" if name == time else name: str(unit) for name, unit in stated.items() if unit is not None}
-
-
-def _time_coordinate(times: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-    if bool((times == times[0]).all()):
-        return ("time",), times[0]
-    return ("trajectory", "time"), np.where(np.isfinite(times), times, np.nan)
-
-
-def _input_arrays(data: Trajectories, signals: Signals, times: np.ndarray) -> dict[str, xr.DataArray]:
-    """Inputs on the states' time axis when they are sampled there, else on an axis of their own."""
-    longest = int(signals.times.isfinite().sum(1).max())
-    own = signals.times[:, :longest].cpu().numpy()
-    values = signals.values.masked_fill(~signals.seen, torch.nan)[:, :longest].cpu().numpy()
-    shared = np.array_equal(own, times) and bool(_ends_observed(data).all())
-    dims = ("trajectory", "time" if shared else _INPUT_AXIS)
-    note = {"role": "input", "interpolation": signals.kind}
-    when = {} if shared else {_INPUT_CLOCK: (dims, np.where(np.isfinite(own), own, np.nan))}
-    return {
-        name: xr.DataArray(values[:, :, i], when, dims, attrs={**note, "order": i})
-        for i, name in enumerate(signals.names)
-    }
-
-
-def _ends_observed(data: Trajectories) -> torch.Tensor:
-    """Whether any state is observed at the last time of each trajectory: see `_observed_times`."""
-    ends = (torch.arange(len(data), device=data.times.device), data.lengths - 1)
-    return data.mask[ends].flatten(1).any(1)

@@ -3,145 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from greymatch.data.axes import check_clock_type, plain
 from greymatch.data.choosing import check_known
+from greymatch.data.columns import is_series, moments, numbers, only_column
+from greymatch.data.naming import NOTES, Wanted, rename_columns
+from greymatch.data.places import Places, places
 from greymatch.errors import GreymatchError
 
-NOTES = "greymatch"
-"""Where a table's `attrs` keep the role, units and interpolation of its columns; parquet files carry it."""
 
-
-@dataclass(frozen=True, eq=False)
-class Places:
-    """Where each row of a table goes: its trajectory, and its position along that trajectory."""
-
-    row: np.ndarray
-    point: np.ndarray
-    labels: np.ndarray
-
-    def spread(self, column: np.ndarray) -> np.ndarray:
-        """The column as (trajectory, point), NaN after each trajectory's end."""
-        out = np.full((len(self.labels), int(self.point.max()) + 1), np.nan, dtype=column.dtype)
-        out[self.row, self.point] = column
-        return out
-
-    def first(self, column: np.ndarray) -> np.ndarray:
-        """The column's first value in each trajectory."""
-        start = np.empty(len(self.labels), dtype=int)
-        start[self.row[self.point == 0]] = np.flatnonzero(self.point == 0)
-        return column[start]
-
-
-def from_table(
-    table: pd.DataFrame, states: Sequence[str] | None, inputs: Sequence[str], trajectory: str, time: str
-) -> xr.Dataset:
+def from_table(table: pd.DataFrame, wanted: Wanted, trajectory: str, time: str) -> xr.Dataset:
     """The Dataset over (trajectory, time), each trajectory with its own times, in the order of the rows."""
-    table = _tidy(table, trajectory, time)
-    notes = {name: note for name, note in table.attrs.get(NOTES, {}).items() if name in table.columns}
-    asked = {*(states or ()), *inputs}
-    truth = [name for name, note in notes.items() if note.get("role") == "truth" and name not in asked]
-    keys = {trajectory, time, *truth, *asked}
-    series = [name for name in table.columns if name not in keys and _is_series(_column(table, name))]
-    series = [*(states if states is not None else series), *inputs]
-    check_known("states", states or (), table.columns)
-    check_known("inputs", inputs, table.columns)
-    where = _places(table, trajectory, time)
+    table = rename_columns(_tidy(table), wanted, [trajectory, time])
+    check_known("time", [time], table.columns)
+    if trajectory != "trajectory":
+        check_known("trajectory", [trajectory], table.columns)
+    notes = {name: note for name, note in table.attrs[NOTES].items() if name in table.columns}
+    truth, dates = (_noted(notes, role, wanted) for role in ("truth", "date"))
+    states = _states(table, wanted, {trajectory, time, *truth, *dates})
+    times = moments(table, time)
+    where = _places(table, trajectory, times)
     dims = (trajectory, time)
-    variables = {name: (dims, where.spread(numbers(table, name)), notes.get(name, {})) for name in series}
+    columns = [*zip(states, numbers(table, states).T, strict=True)]
+    columns += zip(wanted.inputs, numbers(table, wanted.inputs).T, strict=True)
+    variables = {name: (dims, where.spread(column), notes.get(name, {})) for name, column in columns}
     variables |= {name: ((trajectory,), where.first(table[name].to_numpy()), notes[name]) for name in truth}
-    coords = {trajectory: where.labels, time: (dims, where.spread(_times(table, time)), notes.get(time, {}))}
+    coords = {trajectory: where.labels, time: (dims, where.spread(times), notes.get(time, {}))}
+    coords |= {name: (dims, where.spread(moments(table, name)), notes[name]) for name in dates}
     return xr.Dataset(variables, coords)
 
 
-def numbers(table: pd.DataFrame, name: str) -> np.ndarray:
-    """The column as floating-point numbers; text that is not a number is an error."""
-    column = _column(table, name)
-    if not _is_number(column):
-        parsed = _parsed(column)
-        bad = np.flatnonzero(parsed.isna() & column.notna())
-        if bad.size:
-            raise GreymatchError(
-                f"column {name!r} must hold numbers; row {bad[0]} (from 0) has {column.iloc[bad[0]]!r}. "
-                "Leave it empty if it is missing, or leave the column out of `states`."
-            )
-        column = parsed
-    single = column.dtype == np.float32
-    return column.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
-
-
-def _tidy(table: pd.DataFrame, trajectory: str, time: str) -> pd.DataFrame:
-    """Named columns only, each once, with the axes among them and at least one row."""
+def _tidy(table: pd.DataFrame) -> pd.DataFrame:
+    """Named columns only, each once, and at least one row."""
     if any(name is not None for name in table.index.names):
         table = table.reset_index()
     table = table.rename(columns=str)
     if table.empty:
-        raise GreymatchError(f"the table must have rows; got {len(table)} rows of {list(table.columns)}.")
+        raise GreymatchError(
+            f"the table must have rows; got {len(table)} rows of {list(table.columns)}. Is it the right file?"
+        )
     twice = table.columns[table.columns.duplicated()]
     if len(twice):
-        raise GreymatchError(f"every column needs its own name; {twice[0]!r} stands twice.")
-    check_known("time", [time], table.columns)
-    if trajectory != "trajectory":
-        check_known("trajectory", [trajectory], table.columns)
+        raise GreymatchError(f"every column needs its own name; {twice[0]!r} stands twice. Rename one of them.")
     return table
 
 
-def _places(table: pd.DataFrame, trajectory: str, time: str) -> Places:
-    if trajectory not in table.columns:
-        _check_single(table, trajectory, time)
-        return Places(np.zeros(len(table), dtype=int), np.arange(len(table)), np.zeros(1, dtype=int))
-    codes, labels = pd.factorize(table[trajectory])
-    if (codes < 0).any():
-        raise GreymatchError(f"every row needs a {trajectory!r}; row {np.argmin(codes)} (from 0) has none.")
-    order = np.argsort(codes, kind="stable")
-    starts = np.cumsum(np.bincount(codes)) - np.bincount(codes)
-    point = np.empty(len(codes), dtype=int)
-    point[order] = np.arange(len(codes)) - starts[codes[order]]
-    return Places(codes, point, plain(np.asarray(labels)))
+def _noted(notes: dict[str, dict[str, str]], role: str, wanted: Wanted) -> list[str]:
+    """The columns that `write` gave this role, and that are not asked for as anything else."""
+    return [name for name, note in notes.items() if note.get("role") == role and name not in wanted.columns]
 
 
-def _check_single(table: pd.DataFrame, trajectory: str, time: str) -> None:
-    times = _times(table, time)
-    stuck = np.flatnonzero(np.diff(times) <= 0)
+def _states(table: pd.DataFrame, wanted: Wanted, but: set[str]) -> Sequence[str]:
+    if wanted.states is not None:
+        return wanted.states
+    others = [name for name in table.columns if name not in but and name not in wanted.inputs]
+    return [name for name in others if is_series(only_column(table, name))]
+
+
+def _places(table: pd.DataFrame, trajectory: str, times: np.ndarray) -> Places:
+    if trajectory in table.columns:
+        return places(only_column(table, trajectory))
+    _check_single(times, trajectory, list(table.columns))
+    return Places(np.zeros(1, dtype=int), np.array([len(times)]))
+
+
+def _check_single(times: np.ndarray, trajectory: str, columns: Sequence[str]) -> None:
+    stuck = np.flatnonzero(times[1:] <= times[:-1])
     if stuck.size:
+        before, after = (str(times[stuck[0] + i]).removesuffix(".0") for i in (0, 1))
         raise GreymatchError(
             f"a table without a {trajectory!r} column is one trajectory, and its times must increase; "
-            f"{times[stuck[0] + 1]:g} follows {times[stuck[0]]:g} (row {stuck[0] + 1}, from 0). "
-            f"If it holds several, name their column in `trajectory`: the table has {list(table.columns)}."
+            f"{after} follows {before} (row {stuck[0] + 1}, from 0). "
+            f"If it holds several, name their column in `trajectory`: the table has {columns}."
         )
-
-
-def _times(table: pd.DataFrame, time: str) -> np.ndarray:
-    if pd.api.types.is_datetime64_any_dtype(table[time]) or pd.api.types.is_timedelta64_dtype(table[time]):
-        check_clock_type(time, table[time].dtype)
-    times = numbers(table, time).astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(times))
-    if bad.size:
-        raise GreymatchError(f"every row needs a finite {time!r}; row {bad[0]} (from 0) has {times[bad[0]]}.")
-    return times
-
-
-def _column(table: pd.DataFrame, name: str) -> pd.Series:
-    return pd.Series(table[name])  # no copy; says that the name stands for one column
-
-
-def _is_number(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
-
-
-def _is_series(column: pd.Series) -> bool:
-    """Whether a column not asked for is data: numbers, or numbers with text among them, refused later."""
-    if _is_number(column):
-        return not pd.api.types.is_bool_dtype(column)
-    if not (pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)):
-        return False
-    return 0 < _parsed(column).notna().sum() < column.notna().sum()
-
-
-def _parsed(column: pd.Series) -> pd.Series:
-    return pd.Series(pd.to_numeric(column, errors="coerce"), index=column.index)

@@ -6,12 +6,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from greymatch.data.tables import NOTES
+from greymatch.data.dates import dated, epoch_of
+from greymatch.data.naming import NOTES
 from greymatch.errors import GreymatchError
 
 
 def to_table(dataset: xr.Dataset) -> pd.DataFrame:
-    """One row per trajectory and time; rows of inputs on an axis of their own are put between by time."""
+    """One row per trajectory and time; rows of inputs on an axis of their own are put between by time.
+
+    A forecast has rows for each draw, with where it `start`ed and its `status`.
+    """
     _check_labels(dataset)
     table = _rows(dataset, "time")
     if "input_times" in dataset.variables:
@@ -21,8 +25,22 @@ def to_table(dataset: xr.Dataset) -> pd.DataFrame:
     for name in truth_names(dataset):
         table[name] = dataset[name].values[_positions(dataset, table)]
         notes[name] = _note(dataset[name].variable) | {"role": "truth"}
+    if "draw" in dataset.dims and "status" in dataset:
+        table["start"] = dataset["start"].values[_positions(dataset, table)]
+        table["status"] = dataset["status"].values[table["draw"].to_numpy(), _positions(dataset, table)]
+    if "date" in dataset.coords:
+        table["date"] = _dates(dataset, table)
+        notes["date"] = {"role": "date"}
     table.attrs = {NOTES: {name: note for name, note in notes.items() if note}}
     return table
+
+
+def _dates(dataset: xr.Dataset, table: pd.DataFrame) -> np.ndarray:
+    """The date of each row, from that of its trajectory's first point."""
+    unit = dataset["time"].attrs.get("units")
+    times = np.broadcast_to(dataset["time"].values, dataset["date"].shape)
+    epoch = epoch_of(dataset["date"].values[:, 0], times[:, 0], unit)
+    return dated(epoch[_positions(dataset, table)], table["time"].to_numpy(), unit)
 
 
 def truth_names(dataset: xr.Dataset) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from greymatch.data.checks import check_inputs, check_times, check_values, shown
-from greymatch.data.signals import Signals
+from greymatch.data.checks import check_inputs, check_observed, check_times, check_values, shown
+from greymatch.data.signals import Function, Signals
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class Trajectories:
     ```
 
     `times` (N, T) increase along each row and are padded with inf; `values` (N, T, S, *grid) are 0 where
-    `mask` is False. Gaps are NaN in and out of xarray. Not for recordings larger than memory.
+    `mask` is False. Gaps are NaN in and out of xarray. `epoch` (N,) is the date of time zero, if times were dates.
+    Not for recordings larger than memory.
     """
 
     states: tuple[str, ...]
@@ -43,6 +44,7 @@ class Trajectories:
     grid_coords: dict[str, np.ndarray] = field(default_factory=dict)
     truth: dict[str, np.ndarray] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
+    epoch: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         check_times(self.times, self.labels)
@@ -57,15 +59,16 @@ class Trajectories:
         trajectory: str = "trajectory",
         time: str = "time",
         input_kind: str | None = None,
+        units: Mapping[str, str] | None = None,
     ) -> Trajectories:
         """Trajectories from variables over (trajectory, time, *grid); those over trajectory alone are its truth."""
         from greymatch.data.labelled import from_dataset
 
-        return from_dataset(dataset, states, inputs, trajectory, time, input_kind)
+        return check_observed(from_dataset(dataset, states, inputs, trajectory, time, input_kind, units))
 
     def to_dataset(self) -> xr.Dataset:
         """Variables over (trajectory, time, *grid), gaps as NaN, with inputs and truth beside them."""
-        from greymatch.data.labelled import to_dataset
+        from greymatch.data.to_labelled import to_dataset
 
         return to_dataset(self)
 
@@ -95,11 +98,13 @@ class Trajectories:
             labels=self.labels[index],
             inputs=self.inputs.select(pick) if self.inputs else None,
             truth={name: value[index] for name, value in self.truth.items()},
+            epoch=None if self.epoch is None else self.epoch[index],
         )
 
     def _index(self, rows: Sequence[int] | Tensor | np.ndarray | slice) -> np.ndarray:
         if not isinstance(rows, slice):
             rows = rows.cpu().numpy() if isinstance(rows, Tensor) else np.asarray(rows)
+            rows = rows if rows.size else rows.astype(int)  # an empty list says nothing of its type
         try:
             index = np.arange(len(self))[rows]
         except IndexError as error:
@@ -152,6 +157,16 @@ class Trajectories:
             values=self.values[:, :count].masked_fill(~shaped, 0.0),
             mask=self.mask[:, :count] & shaped,
         )
+
+    def with_inputs(self, inputs: Trajectories | Mapping[str, Function], kind: str | None = None) -> Trajectories:
+        """The same, driven by functions u(t) of an array of times, or by what `inputs` recorded under the same labels.
+
+        data.with_inputs({"drive": lambda t: np.sin(2 * t)})
+        data.with_inputs(gm.read("valve.csv"), kind="hold")    # on times of its own; a single one serves all
+        """
+        from greymatch.data.driving import driven
+
+        return driven(self, inputs, kind)
 
     def to(self, device: torch.device | str) -> Trajectories:
         moved = {name: getattr(self, name).to(device) for name in ("times", "values", "mask")}

@@ -6,13 +6,16 @@ import os
 import shutil
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
 import xarray as xr
 
-from greymatch.data.read import by_suffix
+from greymatch.data.naming import NOTES, header
+from greymatch.data.npz import write_npz
+from greymatch.data.openers import by_suffix
 from greymatch.data.tabulate import to_table, truth_names
 from greymatch.errors import GreymatchError
 
@@ -24,15 +27,15 @@ class Labelled(Protocol):
 
 
 def write(data: Labelled, path: str | os.PathLike[str]) -> Path:
-    """Write to .nc, .netcdf, .h5 or .zarr as a Dataset, or to .csv or .parquet as a long table.
+    """Write to .nc, .netcdf, .h5, .zarr or .npz as a Dataset, or to .csv or .parquet as a long table.
 
     ```python
     path = gm.write(data, "swings.nc")
     assert len(gm.read(path)) == len(data)
     ```
 
-    An old file is replaced only once the new one is complete. Not .csv if units, truth or how inputs are
-    interpolated must come back: it holds numbers only. Not tables for fields on a grid.
+    Forecasts are read with `gm.Forecast.read(path)`. An old file is replaced only once the new one is complete.
+    Not .csv if truth or how inputs are interpolated must come back. Not tables for fields on a grid.
     """
     path = Path(path)
     writer = by_suffix(path, WRITERS)
@@ -45,6 +48,11 @@ def write(data: Labelled, path: str | os.PathLike[str]) -> Path:
     try:
         writer(data.to_dataset(), partial)
         _replace(partial, path)
+    except OSError as error:
+        raise GreymatchError(
+            f"cannot write {str(path)!r}: {error.strerror or error}. The old file, if any, stands. "
+            "Free some space, or choose another folder."
+        ) from error
     finally:
         _remove(partial)
     return path
@@ -65,10 +73,11 @@ def _replace(partial: Path, path: Path) -> None:
 
 
 def _remove(partial: Path) -> None:
-    if partial.is_dir():
-        shutil.rmtree(partial)
-    else:
-        partial.unlink(missing_ok=True)
+    with suppress(OSError):  # in a folder that cannot be written to, there is nothing of ours
+        if partial.is_dir():
+            shutil.rmtree(partial)
+        else:
+            partial.unlink(missing_ok=True)
 
 
 def _netcdf(dataset: xr.Dataset, path: Path) -> None:
@@ -84,7 +93,9 @@ def _csv(dataset: xr.Dataset, path: Path) -> None:
     lost = truth_names(dataset)
     if lost:
         warnings.warn(f".csv holds no truth: {lost} left out. Write .nc, .zarr or .parquet.", stacklevel=3)
-    to_table(dataset.drop_vars(lost)).to_csv(path, index=False)
+    table = to_table(dataset.drop_vars(lost))
+    notes = table.attrs[NOTES]
+    table.rename(columns=lambda name: header(name, notes.get(name, {}).get("units"))).to_csv(path, index=False)
 
 
 def _parquet(dataset: xr.Dataset, path: Path) -> None:
@@ -96,6 +107,7 @@ WRITERS: dict[str, Callable[[xr.Dataset, Path], None]] = {
     ".netcdf": _netcdf,
     ".h5": _netcdf,
     ".zarr": _zarr,
+    ".npz": write_npz,
     ".csv": _csv,
     ".parquet": _parquet,
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,12 +35,12 @@ class Forecast:
     forecast.mean()["angle"].sel(trajectory=3)
     low, high = forecast.interval(0.9)
     forecast.plot(trajectory=3, truth=test)
-    forecast.to_dataset().to_netcdf("forecast.nc")
+    gm.write(forecast, "forecast.nc")
     ```
 
     `draws` (D, N, T, S, *grid) are NaN where a member failed or a time was not asked; `times` (N, T) are padded
     with inf; lead times are `times - start[:, None]`. `status` (D, N) says how each member ended (`Status`).
-    Means and quantiles leave failed draws out and use the rest.
+    Means and quantiles leave failed draws out and use the rest. `epoch` as in `Trajectories`.
 
     Not for the paths of single draws in phase space: velocities of second-order systems are not kept.
     """
@@ -52,6 +54,7 @@ class Forecast:
     grid: tuple[str, ...] = ()
     grid_coords: dict[str, np.ndarray] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
+    epoch: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         check_times(self.times, self.labels)
@@ -82,6 +85,7 @@ class Forecast:
             grid=history.grid,
             grid_coords=history.grid_coords,
             units=history.units,
+            epoch=history.epoch,
         )
 
     def __len__(self) -> int:
@@ -131,6 +135,13 @@ class Forecast:
         from greymatch.forecast.labelled import from_dataset
 
         return from_dataset(dataset)
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> Forecast:
+        """What `gm.write` wrote, in any of its formats."""
+        from greymatch.forecast.tables import read_forecast
+
+        return read_forecast(Path(path))
 
     def plot(
         self,

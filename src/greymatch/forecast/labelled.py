@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from greymatch.data.axes import clock, plain
+from greymatch.data.axes import clock, noted_epoch, plain
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 from greymatch.simulation.status import Status
@@ -55,9 +55,10 @@ def from_dataset(dataset: xr.Dataset) -> Forecast:
     dims = ("draw", "trajectory", "time", *grid)
     draws = np.stack([own[name].transpose(*dims).values for name in names], axis=3)
     units = {str(name): array.attrs.get("units") for name, array in dataset.variables.items()}
+    main = clock(dataset, "trajectory", "time")
     return Forecast(
         draws=torch.as_tensor(draws),
-        times=torch.as_tensor(clock(dataset, "trajectory", "time").times),
+        times=torch.tensor(main.times),
         start=torch.as_tensor(dataset["start"].values.astype(np.float64)),
         states=tuple(names),
         labels=plain(dataset["trajectory"].values),
@@ -65,6 +66,7 @@ def from_dataset(dataset: xr.Dataset) -> Forecast:
         grid=grid,
         grid_coords={dim: np.asarray(dataset[dim].values) for dim in grid if dim in dataset.coords},
         units={name: str(unit) for name, unit in units.items() if unit is not None},
+        epoch=noted_epoch(dataset, "trajectory", main, units.get("time")),
     )
 
 
@@ -80,6 +82,7 @@ def _frame(forecast: Forecast) -> xr.Dataset:
         grid=forecast.grid,
         grid_coords=forecast.grid_coords,
         units=forecast.units,
+        epoch=forecast.epoch,
     ).to_dataset()
 
 

@@ -115,6 +115,7 @@ class GreyBox:
             grid=history.grid,
             grid_coords=history.grid_coords,
             units=history.units,
+            epoch=history.epoch,
         )
 
     def infer(

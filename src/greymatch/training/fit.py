@@ -258,6 +258,9 @@ def _check_data(physics: Physics, data: Trajectories, argument: str) -> None:
             f"physics declares inputs {list(physics.inputs)}; `{argument}` carries {list(names)}. "
             "Read with inputs=[...]."
         )
+    if data.inputs is not None:
+        observed = data.trimmed()
+        data.inputs.check_covers(torch.arange(len(data), device=data.times.device), observed.times, data.labels)
 
 
 def _check_function(physics: Physics, data: Trajectories, path: AnyPath) -> None:

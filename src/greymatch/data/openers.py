@@ -1,0 +1,94 @@
+"""Files of every kind as tables or Datasets."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import pandas as pd
+import xarray as xr
+
+from greymatch.data.npz import open_npz
+from greymatch.errors import GreymatchError, did_you_mean
+
+T = TypeVar("T")
+Source = xr.Dataset | pd.DataFrame
+_SHOWN = 300  # characters of what a library says
+_SEPARATORS = (",", ";", "\t")
+
+
+def by_suffix(path: Path, known: Mapping[str, T]) -> T:
+    """What `known` has for the path's suffix."""
+    suffix = path.suffix.lower()
+    if suffix not in known:
+        raise GreymatchError(
+            f"a data file must end in {', '.join(known)}; got {path.name!r}.{did_you_mean(suffix, known)}"
+        )
+    return known[suffix]
+
+
+def open_file(path: Path) -> Source:
+    """What the file holds; a file that cannot be read is an error, however it is broken."""
+    reader = by_suffix(path, READERS)
+    if not path.exists():
+        beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        hint = did_you_mean(path.name, beside) or " Check the path, and the folder it starts from."
+        raise GreymatchError(f"no file {str(path)!r}.{hint}")
+    try:
+        return reader(path)
+    except UnicodeDecodeError as error:
+        raise GreymatchError(
+            f"{str(path)!r} must be text in UTF-8; {error.reason} at byte {error.start}. Save it as UTF-8, or give "
+            'the table as `pandas.read_csv(path, encoding="latin-1")` reads it.'
+        ) from error
+    except GreymatchError:
+        raise
+    except Exception as error:  # the libraries raise whatever a broken file leads them to
+        said = str(error).strip()[:_SHOWN].rstrip(".") or type(error).__name__
+        raise GreymatchError(
+            f"{str(path)!r} could not be read as {path.suffix.lower()}: {said}. "
+            "It may be cut short, or of another kind than its name says; write it again."
+        ) from error
+
+
+def _netcdf(path: Path) -> xr.Dataset:
+    # seconds stay numbers, whatever unit a variable states
+    with xr.open_dataset(path, engine="h5netcdf", decode_timedelta=False) as dataset:
+        return dataset.load()
+
+
+def _zarr(path: Path) -> xr.Dataset:
+    with xr.open_dataset(path, engine="zarr", chunks=None, decode_timedelta=False) as dataset:
+        return dataset.load()
+
+
+def _csv(path: Path) -> pd.DataFrame:
+    """A table, separated and with decimals as its first lines are: spreadsheets write both 1.5, and 1,5;"""
+    with path.open(encoding="utf-8-sig") as file:
+        header, first = file.readline(), file.readline()
+    separator = max(_SEPARATORS, key=header.count)
+    names = next(csv.reader([header], delimiter=separator), [])
+    twice = [name for name, count in Counter(names).items() if name and count > 1]
+    if twice:
+        raise GreymatchError(f"every column needs its own name; {twice[0]!r} stands twice. Rename one of them.")
+    decimal = "," if separator != "," and "," in first and "." not in first else "."
+    table = pd.read_csv(path, sep=separator, decimal=decimal, low_memory=False, encoding="utf-8-sig")
+    return table.loc[:, ~table.columns.str.startswith("Unnamed: ")]  # a row index that was saved along
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    return pd.read_parquet(path, dtype_backend="pyarrow")  # columns stay as they are read, without a copy
+
+
+READERS: dict[str, Callable[[Path], Source]] = {
+    ".nc": _netcdf,
+    ".netcdf": _netcdf,
+    ".h5": _netcdf,
+    ".zarr": _zarr,
+    ".npz": open_npz,
+    ".csv": _csv,
+    ".parquet": _parquet,
+}
