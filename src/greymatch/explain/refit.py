@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from greymatch.data.trajectories import Trajectories
 from greymatch.explain.settle import few, settle, untrained
 from greymatch.models.greybox import GreyBox
-from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit, calibrate_parameters
+from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
+from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.validation import Validator
 
 if TYPE_CHECKING:

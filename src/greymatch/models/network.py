@@ -144,7 +144,9 @@ class Network(nn.Module):
     @property
     def credits(self) -> bool:
         """Whether parameters can get back what the residual took: it must be something added to the physics."""
-        return self.shapes.free > 0 and self.askable and self.settings.residual.composition == "additive"
+        if not self.shapes.free or not self.askable or self.settings.residual.composition != "additive":
+            return False
+        return bool(self.dynamics.open.any())
 
     def _asked(self, window: Window, features: Features) -> Laplace:
         """The posterior of each window by itself, some windows at a time."""
