@@ -43,6 +43,9 @@ class ResidualSettings(Section):
         default="circular", description="beyond the grid (conv only)"
     )
     composition: Literal["additive", "informed", "multiplicative"] = "additive"
+    among: tuple[str, ...] | None = Field(
+        default=None, description="states, velocities (x_dot) and inputs it may depend on; None: all of them"
+    )
     sees_theta: bool = Field(default=False, description="give theta to the residual; it may then undo the physics")
     sees_time: bool = Field(default=False, description="give t to the residual: a field that is not autonomous")
     kinematics: Literal["exact", "learned"] = Field(

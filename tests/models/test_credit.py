@@ -25,6 +25,7 @@ class Field:
     scales_top = torch.tensor([2.0, 5.0])
     scales_spread = torch.tensor([1.0, 3.0])
     scales_input_spread = torch.tensor([2.0])
+    sees_phase, sees_inputs = torch.ones(2), torch.ones(1)
     physics: Any = SimpleNamespace(grid=(), states=("x", "y"))
 
     def __init__(self, residual: Any, free: tuple[bool, bool] = (True, True)) -> None:
@@ -132,6 +133,7 @@ def test_fields_owe_the_diffusion_they_hold():
 
     class Diffusion(Field):
         scales_top, scales_spread, scales_input_spread = torch.ones(1), torch.ones(1), torch.ones(0)
+        sees_phase = torch.ones(1)
         physics: Any = SimpleNamespace(grid=("y", "x"), states=("a",))
 
         def known(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from greymatch.errors import GreymatchError
 from greymatch.models.latents import Latents
 from greymatch.models.network import Network
 from greymatch.simulation.simulate import phase_velocity
@@ -90,3 +91,19 @@ def test_the_residual_depends_on_what_it_is_given_and_on_nothing_else(build: Bui
         for name, move in moves.items():
             changed = bool((residual(network, **{name: move}) != base).any())
             assert changed == (name in sees), name
+
+
+@pytest.mark.parametrize(("kind", "grid"), [("mlp", ()), ("conv", (6,)), ("polynomial", ())])
+def test_the_residual_depends_on_what_it_may_and_on_nothing_else(build: Build, kind: str, grid: tuple[int, ...]):
+    network = build(1, grid, trained=True, residual__kind=kind, residual__among=("b",))
+    t, phase, latents = point(network, 20)
+    before = network.dynamics.parts(t, phase, latents).learned
+    for channel, moves in ((0, False), (1, True)):
+        moved = phase.clone()
+        moved[:, channel] += 1.0
+        assert torch.equal(network.dynamics.parts(t, moved, latents).learned, before) is not moves
+
+
+def test_what_the_residual_may_depend_on_must_be_there(build: Build):
+    with pytest.raises(GreymatchError, match=r"`residual.among` must name some of \['a', 'b'\]; got 'c'"):
+        build(1, residual__among=("c",))

@@ -162,11 +162,12 @@ def explain(
     ```
 
     The residual tells the terms, the data their coefficients, for each trajectory its own. `among` names what the
-    missing part may depend on. Not for a residual with neighbours on a grid, nor one that is not added.
+    missing part may depend on, by default what the model's was let depend on. Not for a residual with neighbours on
+    a grid, nor one that is not added.
     """
     network, data = model.network, few(data.trimmed().to("cpu"))
     distilled = distil(network, data.to(model.device), seed)
-    terms = candidates(_variables(network.physics, among), degree)
+    terms = candidates(_variables(network.physics, among or network.settings.residual.among), degree)
     design = torch.stack([term.values(distilled.columns) for term in terms], -1)
     found, ignored = {}, {}
     for index, state in enumerate(network.physics.states):

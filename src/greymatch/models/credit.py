@@ -156,20 +156,22 @@ def _slope(dynamics: Dynamics, evidence: Evidence, over: Latents, index: int) ->
 
 
 def _variables(dynamics: Dynamics, evidence: Evidence) -> Tensor:
-    """Phase and inputs (N, W, V, *grid) in units of their spread, from their own zero on: so terms are written."""
+    """Phase and inputs (N, W, V, *grid) that the residual sees, in units of their spread, from their own zero on: so
+    terms are written."""
     axes, grid = len(dynamics.physics.grid), evidence.phase.shape[3:]
     phase = evidence.phase / dynamics.scales_spread.reshape(-1, *(1,) * axes)
+    seen = phase[:, :, dynamics.sees_phase > 0]
     if evidence.inputs is None:
-        return phase
-    inputs = evidence.inputs / dynamics.scales_input_spread
+        return seen
+    inputs = (evidence.inputs / dynamics.scales_input_spread)[..., dynamics.sees_inputs > 0]
     inputs = inputs.reshape(*inputs.shape, *(1,) * axes).expand(*inputs.shape, *grid).to(phase)
-    return torch.cat([phase, inputs], 2)
+    return torch.cat([seen, inputs], 2)
 
 
 def _monomials(variables: Tensor, degree: int) -> Tensor:
     """All products (N, W, K, *grid) of up to `degree` variables, if those are not too many."""
     columns = variables.unbind(2)
-    found = [torch.ones_like(columns[0])]
+    found = [variables.new_ones(*variables.shape[:2], *variables.shape[3:])]
     for order in range(1, degree + 1):
         more = list(itertools.combinations_with_replacement(range(len(columns)), order))
         if len(found) + len(more) > MOST_TERMS:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from greymatch.data.scaling import Scales
+from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.models.composition import COMPOSITIONS
 from greymatch.models.latents import Latents
 from greymatch.models.residual import FIELDS
@@ -33,7 +34,8 @@ class Parts:
 class Dynamics(nn.Module):
     """d^n x / dt^n = f(t, x, theta) o r(x | z), with parameters and latents as arguments, never as state.
 
-    The residual is masked to zero in equations that the user vouches for (`Physics.complete`).
+    The residual is masked to zero in equations that the user vouches for (`Physics.complete`), and blind to states and
+    inputs that are not `among` those it may depend on.
     """
 
     scales_center: Tensor
@@ -45,6 +47,8 @@ class Dynamics(nn.Module):
     scales_time_center: Tensor
     scales_time_spread: Tensor
     open: Tensor
+    sees_phase: Tensor
+    sees_inputs: Tensor
 
     def __init__(self, physics: Physics, scales: Scales, latents: int, settings: ResidualSettings) -> None:
         super().__init__()
@@ -65,6 +69,10 @@ class Dynamics(nn.Module):
             self.register_buffer(f"scales_{name}", value.clone(), persistent=False)
         closed = [name in physics.complete for name in physics.states]
         self.register_buffer("open", (~torch.tensor(closed)).float(), persistent=False)
+        _check_among(physics, settings.among)
+        for part, names in (("phase", physics.phase), ("inputs", physics.inputs)):
+            visible = [settings.among is None or name in settings.among for name in names]
+            self.register_buffer(f"sees_{part}", torch.tensor(visible).float(), persistent=False)
         states = len(physics.states)
         extra = latents + len(physics.inputs) + settings.sees_time
         extra += len(physics.free) * settings.sees_theta + states * self.composition.sees_physics
@@ -93,6 +101,7 @@ class Dynamics(nn.Module):
         """What the net gives (..., heads*S, *grid), in units of the data and zero in complete equations."""
         axes = len(self.physics.grid)
         state = (phase - _channels(self.scales_center, axes)) / _channels(self.scales_spread, axes)
+        state = state * _channels(self.sees_phase, axes)
         heads = self.open.repeat(1 + self.learns_velocity)
         return self.field(state, self._extra(t, latents, u, known)) * _channels(heads, axes)
 
@@ -110,7 +119,7 @@ class Dynamics(nn.Module):
         axes = len(self.physics.grid)
         columns = [latents.z]
         if u is not None:
-            columns.append((u - self.scales_input_center) / self.scales_input_spread)
+            columns.append((u - self.scales_input_center) / self.scales_input_spread * self.sees_inputs)
         if self.settings.sees_time:
             clock = (t - self.scales_time_center) / self.scales_time_spread
             columns.append(clock[..., None].to(latents.z.dtype))
@@ -122,6 +131,15 @@ class Dynamics(nn.Module):
         seen = known / _channels(self.scales_top, axes)
         grid = known.shape[known.ndim - axes :]
         return torch.cat([extra.expand(*extra.shape[: extra.ndim - axes], *grid), seen], -1 - axes)
+
+
+def _check_among(physics: Physics, among: tuple[str, ...] | None) -> None:
+    names = physics.phase + physics.inputs
+    for name in among or ():
+        if name not in names:
+            raise GreymatchError(
+                f"`residual.among` must name some of {list(names)}; got {name!r}.{did_you_mean(name, names)}"
+            )
 
 
 def _channels(scale: Tensor, axes: int) -> Tensor:
