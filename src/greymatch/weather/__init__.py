@@ -1,0 +1,1 @@
+"""Weather: fields on the sphere, from archives or from a simulated atmosphere."""
