@@ -43,7 +43,7 @@ def check_field(field: Tensor) -> None:
     if len(shape) < 2 or shape[-2] < _FEWEST_ROWS or shape[-1] < _FEWEST_COLUMNS or shape[-1] % 2:
         raise GreymatchError(
             f"`field` must be (..., lat, lon) with at least {_FEWEST_ROWS} rows and an even number of columns, at "
-            f"least {_FEWEST_COLUMNS}; got shape {shape}. The last axes are latitude, from south to north, and longitude."
+            f"least {_FEWEST_COLUMNS}; got shape {shape}. The last axes are latitude and longitude."
         )
 
 
