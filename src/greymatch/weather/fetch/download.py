@@ -124,6 +124,7 @@ def _total(headers: Any, before: int) -> int | None:
 
 
 def _give_up_unless_passing(error: urllib.error.HTTPError, item: Item) -> None:
+    error.close()
     if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
         Part(item.path).drop()  # it was complete, or the file has become shorter: from the start
     elif error.code not in _PASSING:
