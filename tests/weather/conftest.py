@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from greymatch.weather.archive import Archive
+
 LAT, LON = np.arange(8) * 22.5 - 78.75, np.arange(16) * 22.5
 WB1 = {
     "z500": ("geopotential_500", "geopotential_500hPa", "z"),
@@ -88,3 +90,29 @@ def wb1_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wb2_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same every six hours."""
     return write_wb2(tmp_path_factory.mktemp("wb2") / "era5.zarr", made("2015-12-27", 4 * 70))
+
+
+@pytest.fixture(scope="session")
+def archive_of() -> Callable[..., Archive]:
+    """`archive_of(values, start, names)`: an archive in memory from values (time, field, lat, lon)."""
+    return _archive_of
+
+
+def _archive_of(values: np.ndarray, start: str = "2010-01-01", names: tuple[str, ...] = ("z500", "t2m")) -> Archive:
+    count, _, rows, columns = values.shape
+    axes = {
+        "time": np.datetime64(start, "ns") + np.arange(count) * np.timedelta64(6, "h"),
+        "lat": (np.arange(rows) + 0.5) * 180 / rows - 90,
+        "lon": np.arange(columns) * 360 / columns,
+    }
+    arrays = {name: (("time", "lat", "lon"), values[:, i].astype(np.float32)) for i, name in enumerate(names)}
+    return Archive(xr.Dataset(arrays, axes), xr.Dataset())
+
+
+@pytest.fixture(scope="session")
+def two_years(archive_of: Callable[..., Archive]) -> Archive:
+    """2010 and 2011: noise about a season and a day, 4 x 8 points."""
+    rng = np.random.default_rng(1)
+    hours = np.arange(2 * 365 * 4) * 6.0
+    usual = 10 * np.cos(2 * np.pi * hours / (365 * 24)) + 3 * np.cos(2 * np.pi * hours / 24)
+    return archive_of(usual[:, None, None, None] + rng.normal(size=(len(hours), 2, 4, 8)))

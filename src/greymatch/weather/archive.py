@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import torch
 import xarray as xr
 
@@ -120,6 +121,15 @@ class Archive:
         chosen = torch.from_numpy(values[back.reshape(places.shape)])
         lat, lon = (np.asarray(self.fields[axis].values, dtype=np.float64) for axis in ("lat", "lon"))
         return Chunk(self.names, chosen, self.times[places], lat, lon)
+
+    def maps(self, times: np.ndarray) -> np.ndarray:
+        """The fields (..., field, lat, lon) at dates of any shape."""
+        asked = np.asarray(times, dtype="datetime64[ns]")
+        places = dates(self.fields).get_indexer(pd.DatetimeIndex(asked.ravel()))
+        if (places < 0).any():
+            raise GreymatchError(f"{self.where} has no state at {asked.ravel()[places < 0][0]}.")
+        values = self.at(places, 1).values[:, 0].numpy()
+        return values.reshape(*asked.shape, *values.shape[1:])
 
     def chunks(self, length: int, every: int | None = None) -> Iterator[Chunk]:
         """One after the other, `length` states each, and `every` states apart; by default end to end."""

@@ -40,6 +40,14 @@ def to_times(hours: np.ndarray) -> np.ndarray:
     return EPOCH + seconds.astype("timedelta64[s]")
 
 
+def after(times: np.ndarray, leads: np.ndarray, step: int | str) -> np.ndarray:
+    """Dates (time, lead) that lie `leads` hours, or months, after `times`."""
+    if step == "month":
+        months = np.asarray(times).astype("datetime64[M]")[:, None] + np.asarray(leads, dtype="timedelta64[M]")
+        return months.astype("datetime64[ns]")
+    return np.asarray(times, dtype="datetime64[ns]")[:, None] + np.asarray(leads) * np.timedelta64(1, "h")
+
+
 def calendar_day(times: np.ndarray) -> np.ndarray:
     """Day of a leap year (0 to 365): a date has the same number every year, and 29 February has its own."""
     times = np.asarray(times, dtype="datetime64[ns]")
