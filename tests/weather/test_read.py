@@ -125,6 +125,11 @@ def test_uneven_grids_are_refused(maps, wb1_writer, tmp_path: Path) -> None:
         read(wb1_writer(tmp_path / "uneven", data))
 
 
+def test_files_without_latitudes_are_refused(maps, wb1_writer, tmp_path: Path) -> None:
+    with pytest.raises(GreymatchError, match="must have the axes latitude and longitude"):
+        read(wb1_writer(tmp_path / "bare", maps("2016-01-01", 4).drop_vars("lat")))
+
+
 @pytest.mark.parametrize("hours", [0, 5, 48])
 def test_hours_must_divide_a_day(wb1_folder: Path, hours: int) -> None:
     with pytest.raises(GreymatchError, match="`hours` must divide 24"):

@@ -10,22 +10,29 @@ from greymatch.errors import GreymatchError
 
 NAMES = {"latitude": "lat", "longitude": "lon"}
 DIMS = ("time", "lat", "lon")
+_BLOCK = 1 << 20  # bytes
 _TOLERANCE = 1e-3  # of a grid step: coordinates kept in single precision
 
 
 def in_order(data: xr.Dataset, where: str) -> xr.Dataset:
     """The dataset over (time, lat, lon) or (lat, lon), with latitude ascending and longitude in [0, 360)."""
     data = data.rename({long: short for long, short in NAMES.items() if long in data.dims})
-    missing = {"lat", "lon"} - set(data.dims)
+    missing = {"lat", "lon"} - set(data.indexes)
     if missing:
         raise GreymatchError(
-            f"{where} must have the dimensions latitude and longitude (or lat and lon); it has {list(data.dims)}."
+            f"{where} must have the axes latitude and longitude (or lat and lon); it has {list(data.indexes)}."
         )
     data = data.assign_coords(lon=data["lon"] % 360)
     for axis in ("lat", "lon"):
         data = data if data.indexes[axis].is_monotonic_increasing else data.sortby(axis)
         check_regular(data[axis].values, axis, where)
     return data.transpose(*(dim for dim in DIMS if dim in data.dims), ...)
+
+
+def in_blocks(data: xr.Dataset) -> xr.Dataset:
+    """The dataset, opened without dask, in blocks of whole maps: of a size that is quick to read at any place."""
+    maps = _BLOCK // (4 * data.sizes["lat"] * data.sizes["lon"])
+    return data.chunk(time=max(1, maps), lat=-1, lon=-1)
 
 
 def check_regular(points: np.ndarray, axis: str, where: str) -> None:

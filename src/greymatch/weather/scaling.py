@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import xarray as xr
-from dask.base import compute
 from torch import Tensor
 
 from greymatch.errors import GreymatchError
 from greymatch.weather.archive import Archive
+from greymatch.weather.weights import by_area
+
+_TOGETHER = 64  # states read at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +33,13 @@ class Scaling:
     @staticmethod
     def of(train: Archive) -> Scaling:
         """In one pass over the archive, weighted by area."""
-        follows = np.flatnonzero(train.follows())
-        if not len(follows):
+        follows = np.concatenate([[False], train.follows()])
+        if not follows.any():
             raise GreymatchError(f"{train.where} has no two states in a row, so that no change can be seen.")
-        data = train.fields.astype(np.float64)
-        weights = xr.DataArray(np.cos(np.deg2rad(data["lat"].values)), dims="lat")
-        asked = [data, data**2, data.diff("time").isel(time=follows) ** 2]
-        means = compute(*(one.weighted(weights).mean() for one in asked))
-        center, square, change = (np.array([float(one[name]) for name in train.names]) for one in means)
+        sums = _sums(train, follows)
+        points = train.fields.sizes["lat"] * train.fields.sizes["lon"]
+        center, square = sums[:2] / (len(train) * points)
+        change = sums[2] / (follows.sum() * points)
         spread = np.sqrt(np.maximum(square - center**2, 0.0))
         _check_moves(train, spread, change)
         return Scaling(train.names, *(torch.as_tensor(x).float() for x in (center, spread, np.sqrt(change))))
@@ -51,6 +51,19 @@ class Scaling:
     def undo(self, seen: Tensor) -> Tensor:
         """The inverse of `apply`."""
         return seen * _shaped(self.spread, seen) + _shaped(self.center, seen)
+
+
+def _sums(train: Archive, follows: np.ndarray) -> np.ndarray:
+    """Of values, their squares, and the squares of changes to states that follow another; (3, C), by area."""
+    weights = by_area(train.fields["lat"].values)
+    sums, before = np.zeros((3, len(train.names))), None
+    for first in range(0, len(train), _TOGETHER):
+        rows = slice(first, first + _TOGETHER)
+        maps = train.maps(train.times[rows]).astype(np.float64)
+        change = np.diff(maps, axis=0, prepend=maps[:1] if before is None else before)[follows[rows]]
+        sums += [np.einsum("tchw,h->c", part, weights) for part in (maps, maps**2, change**2)]
+        before = maps[-1:]
+    return sums
 
 
 def _shaped(numbers: Tensor, values: Tensor) -> Tensor:

@@ -14,6 +14,8 @@ import xarray as xr
 from greymatch.errors import GreymatchError
 from greymatch.files import write_json
 
+_TOGETHER = 40  # states in a block
+
 
 def write_netcdf(path: Path, data: xr.Dataset, encoding: Mapping[str, Any]) -> None:
     """Atomic: written beside its place, then renamed."""
@@ -29,8 +31,12 @@ def write_netcdf(path: Path, data: xr.Dataset, encoding: Mapping[str, Any]) -> N
 
 
 def compressed(data: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """Light compression of single precision, which maps of weather shrink by a third under."""
-    return {str(name): {"dtype": "float32", "zlib": True, "complevel": 2, "shuffle": True} for name in data.data_vars}
+    """Single precision, lightly compressed, in blocks of whole maps."""
+    shared = {"dtype": "float32", "zlib": True, "complevel": 2, "shuffle": True}
+    return {
+        str(name): shared | {"chunksizes": (min(_TOGETHER, array.shape[0]), *array.shape[1:])}
+        for name, array in data.data_vars.items()
+    }
 
 
 def finished(ledger: Path) -> set[int]:

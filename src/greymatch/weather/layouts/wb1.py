@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from greymatch.errors import GreymatchError, did_you_mean
-from greymatch.weather.axes import in_order
+from greymatch.weather.axes import in_blocks, in_order
 from greymatch.weather.fields import FIELDS, Field
 from greymatch.weather.layouts.levels import at_level, grouped, stacked
 from greymatch.weather.layouts.storing import compressed, finish, write_netcdf
@@ -50,13 +50,13 @@ def _open_field(path: Path, field: Field, years: Years | None) -> xr.Dataset:
 
 def _open_file(file: Path, field: Field) -> xr.Dataset:
     try:
-        data = xr.open_dataset(file, engine="h5netcdf", chunks={})
+        data = xr.open_dataset(file, engine="h5netcdf")
     except (OSError, ValueError) as error:
         raise GreymatchError(f"{str(file)!r} is not a whole NetCDF file ({error}). Fetch it again.") from error
     if field.short not in data.data_vars:
         raise GreymatchError(f"{str(file)!r} must hold the variable {field.short!r}; it has {list(data.data_vars)}.")
     array = at_level(data[field.short], field, repr(str(file)))
-    return in_order(array.to_dataset(name=field.name).assign_attrs(data.attrs), repr(str(file)))
+    return in_blocks(in_order(array.to_dataset(name=field.name).assign_attrs(data.attrs), repr(str(file))))
 
 
 def _files(path: Path, field: Field, years: Years | None) -> list[Path]:

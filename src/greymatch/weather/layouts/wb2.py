@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from greymatch.errors import GreymatchError, did_you_mean
-from greymatch.weather.axes import dates, in_order
+from greymatch.weather.axes import dates, in_blocks, in_order
 from greymatch.weather.fields import GRAVITY, Field
 from greymatch.weather.layouts.levels import at_level, grouped, stacked
 from greymatch.weather.layouts.storing import finish, finished
@@ -33,7 +33,7 @@ def open_fields(path: Path | str, fields: Sequence[Field], years: Years | None) 
         known = [str(name) for name in store.data_vars]
         raise GreymatchError(f"{where} must hold {absent[0]!r}; it has {known}.{did_you_mean(absent[0], known)}")
     chosen = {field.name: at_level(store[field.long], field, where).drop_attrs() for field in fields}
-    data = in_order(xr.Dataset(chosen, attrs=store.attrs), where)
+    data = in_blocks(in_order(xr.Dataset(chosen, attrs=store.attrs), where))
     if years is None:
         return data
     found = data.sel(time=slice(str(years[0]), str(years[1])))
@@ -57,7 +57,7 @@ def _open(path: Path | str, consolidated: bool = True) -> xr.Dataset:
     # a remote store is taken to have its metadata in one place; a local one may lack that
     there = consolidated and ("://" in str(path) or (Path(path) / ".zmetadata").exists())
     try:
-        return xr.open_dataset(path, engine="zarr", chunks={}, decode_timedelta=False, consolidated=there)
+        return xr.open_dataset(path, engine="zarr", chunks=None, decode_timedelta=False, consolidated=there)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise GreymatchError(f"{str(path)!r} could not be opened as Zarr: {error}") from error
 
