@@ -9,7 +9,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from dinosaur import primitive_equations, time_integration
+from dinosaur import primitive_equations, scales, time_integration
 from dinosaur.coordinate_systems import CoordinateSystem
 
 DAY = 86400.0
@@ -80,7 +80,7 @@ class Forcing(time_integration.ExplicitODE):
         seconds = state.sim_time / self.second
         temperature = variation + self.reference[:, None, None]
         pressure = jnp.exp(self.coords.horizontal.to_nodal(state.log_surface_pressure))
-        towards = self._equilibrium(pressure / self.units.nondimensionalize(1e5 * _pascal()), seconds)
+        towards = self._equilibrium(pressure / self.units.nondimensionalize(1e5 * scales.units.pascal), seconds)
         day = DAY * self.second
         sun = self.strength.daily_heating / day * self.land * self.low * self.sun.anomaly(seconds)
         return sun - self._cooling() / day * (temperature - towards)
@@ -127,12 +127,4 @@ def season_angle(seconds: Any) -> Any:
 
 def second(units: Any) -> float:
     """One second in the model's own unit of time."""
-    from dinosaur import scales
-
     return float(units.nondimensionalize(1.0 * scales.units.second))
-
-
-def _pascal() -> Any:
-    from dinosaur import scales
-
-    return scales.units.pascal
