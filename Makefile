@@ -53,7 +53,7 @@ lock: ## Pin all packages anew, in a fresh environment
 	@set -e; fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; $(call make_venv,"$$fresh"); \
 	grep '^torch==' constraints.txt > "$$fresh/torch.txt"; \
 	export PIP_CONSTRAINT="$$fresh/torch.txt" PIP_BUILD_CONSTRAINT="$$fresh/torch.txt"; \
-	"$$fresh/bin/python" -m pip install --disable-pip-version-check -qq --editable '.[dev,tensorboard,wandb]' editables; \
+	"$$fresh/bin/python" -m pip install --disable-pip-version-check -qq --editable '.[dev,tensorboard,wandb,simulate]' editables; \
 	"$$fresh/bin/python" -m pip freeze --all --exclude pip --exclude-editable | sed 's/+cpu$$//' > "$$fresh/pins.txt"; \
 	{ sed '/^[^#]/,$$d' constraints.txt; cat "$$fresh/pins.txt"; } > "$$fresh/constraints.txt"; \
 	cp "$$fresh/constraints.txt" constraints.txt

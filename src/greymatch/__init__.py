@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from greymatch import systems as systems
+    from greymatch import weather as weather
     from greymatch.data.read import read as read
     from greymatch.data.trajectories import Trajectories as Trajectories
     from greymatch.data.write import write as write
@@ -66,12 +67,13 @@ _HOMES = {
     "write_report": "report.build",
 }
 
-__all__ = [*_HOMES, "__version__", "systems"]  # pyright: ignore[reportUnsupportedDunderAll]
+_PACKAGES = ("systems", "weather")
+__all__ = [*_HOMES, "__version__", *_PACKAGES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "systems":
-        return import_module("greymatch.systems")
+    if name in _PACKAGES:
+        return import_module(f"greymatch.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'greymatch' has no attribute {name!r}")
     value = getattr(import_module(f"greymatch.{_HOMES[name]}"), name)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from greymatch.cli import bench, data, demo, explain, fit, forecast, infer, report, settings, systems
+from greymatch.cli import bench, data, demo, explain, fit, forecast, infer, report, settings, systems, weather
 from greymatch.cli.guard import Guarded
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 for module in (demo, fit, forecast, infer, explain, report, systems, data, settings):
     app.command(module.__name__.rpartition(".")[2], epilog=module.EXAMPLE)(module.command)
 app.add_typer(bench.app, name="bench")
+app.add_typer(weather.app, name="weather")
 
 
 def _show_version(asked: bool) -> None:

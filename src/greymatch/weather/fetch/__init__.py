@@ -1,0 +1,1 @@
+"""Archives from the network: downloads that go on where they stopped, and are checked."""
