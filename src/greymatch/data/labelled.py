@@ -49,6 +49,7 @@ def from_dataset(
         grid_coords={dim: np.asarray(dataset[dim].values) for dim in grid if dim in dataset.coords},
         truth=truth,
         units=_units(dataset, time, [*chosen, *driving, *truth, *grid]),
+        noise=(),
     )
     check_observed(data)
     return data

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal
+
 import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
+from greymatch.errors import GreymatchError, did_you_mean
+
+Asked = Literal["auto"] | float | Mapping[str, float]
 
 ORDERS = range(2, 9)
 MEDIAN_OF_NORMAL = 0.6745  # of |n| for a standard normal n
 MOST_NUMBERS = 2_000_000
 ENOUGH = 32  # differences, for a median to mean something
+CLEAN, QUIET = 5e-4, 1e-5  # of a state's spread: less is no noise; what a state without noise has beside noisy ones
 
 
 def estimate_noise(trajectories: Trajectories) -> dict[str, float]:
@@ -30,6 +37,39 @@ def estimate_noise(trajectories: Trajectories) -> dict[str, float]:
     found = [_differences(times, values, counts, order) for order in ORDERS if order < times.shape[1]]
     sizes = [[_typical(some[:, :, state]) for some in found] for state in range(len(data.states))]
     return {name: _least(of_orders) for name, of_orders in zip(data.states, sizes, strict=True)}
+
+
+def assumed_noise(asked: Asked, data: Trajectories) -> dict[str, float]:
+    """The noise of each state that a setting stands for, given the data; {} when there is none at all.
+
+    "auto" estimates it, and takes what is tiny beside the state's spread as none. A number holds for all states, a
+    mapping for those it names; others have none.
+    """
+    if asked == "auto":
+        estimates, spreads = estimate_noise(data), _spreads(data)
+        found = {name: size if size > CLEAN * spreads[name] else 0.0 for name, size in estimates.items()}
+    else:
+        found = _given(asked, data.states)
+    if not any(found.values()):
+        return {}
+    return {name: size or QUIET * _spreads(data)[name] for name, size in found.items()}
+
+
+def _given(asked: float | Mapping[str, float], states: tuple[str, ...]) -> dict[str, float]:
+    if not isinstance(asked, Mapping):
+        return dict.fromkeys(states, float(asked))
+    for name in asked:
+        if name not in states:
+            raise GreymatchError(
+                f"`data.noise` must name states of the data, {list(states)}; got {name!r}.{did_you_mean(name, states)}"
+            )
+    return {name: float(asked.get(name, 0.0)) for name in states}
+
+
+def _spreads(data: Trajectories) -> dict[str, float]:
+    """The standard deviation of all observations of each state; 1 where it does not move."""
+    parts = zip(data.states, data.values.movedim(2, 0), data.mask.movedim(2, 0), strict=True)
+    return {name: float(values[seen].double().std(unbiased=False)) or 1.0 for name, values, seen in parts}
 
 
 def _some(data: Trajectories) -> Trajectories:

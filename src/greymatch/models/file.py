@@ -17,7 +17,7 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
-FORMAT = 4
+FORMAT = 5
 KIND = "greybox"
 
 
@@ -57,7 +57,7 @@ def load(path: str | Path, physics: Physics | None = None) -> GreyBox:
         _check_fit(known, settings, scales, shapes)
         with torch.random.fork_rng(devices=[]):  # nets start at random, which is no business of the caller's
             network = Network(known, settings, scales, shapes)
-        network.load_state_dict(_added(header["format"]) | _section(tensors, "weights."))
+        network.load_state_dict(_added(header["format"], known) | _section(tensors, "weights."))
     except (TypeError, KeyError, RuntimeError) as error:
         raise GreymatchError(f"{str(path)!r} does not hold the model its header describes: {error}") from None
     return GreyBox(known, network.eval(), header.get("record", {}))
@@ -83,10 +83,11 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
     return settings
 
 
-def _added(written: int) -> dict[str, torch.Tensor]:
+def _added(written: int, physics: Physics) -> dict[str, torch.Tensor]:
     """What a file of an older format does not hold, as it was then: a noise of zero meant that no member is kicked."""
     added = {"kicked": torch.ones(()), "refined": torch.zeros(())} if written < 3 else {}
-    return added | ({"usual": torch.zeros(())} if written < 4 else {})
+    added |= {"usual": torch.zeros(())} if written < 4 else {}
+    return added | ({"observed": torch.zeros(len(physics.states))} if written < 5 else {})
 
 
 def _check_fit(physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from greymatch.data.noise import assumed_noise
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
@@ -76,6 +77,9 @@ def fit(
             f"got {tuple(held_out.values.shape[3:])}."
         )
     shown = progress or meter(quiet)
+    noise = assumed_noise(settings.data.noise, train)
+    shown.say(_told(noise, settings))
+    train, held_out = (replace(part, noise=tuple(noise.values())) for part in (train, held_out))
     where = run_folder(folder)
     try:
         with threads(ODE_THREADS if not data.grid else None):
@@ -85,6 +89,15 @@ def fit(
     if folder is None:  # only a run that was stopped is worth keeping where nobody asked for it
         shutil.rmtree(where, ignore_errors=True)
     return model
+
+
+def _told(noise: dict[str, float], settings: Settings) -> str:
+    """What is assumed of the observations' noise, and how to say otherwise."""
+    how = "estimated" if settings.data.noise == "auto" else "as set"
+    if not noise:
+        return f"noise of the observations: none ({how}); nothing is smoothed"
+    sizes = ", ".join(f"{name} {size:.3g}" for name, size in noise.items())
+    return f"noise of the observations ({how}): {sizes}; smoothed accordingly. Set data.noise to change it, 0 for none"
 
 
 def parts(data: Trajectories, validation: Trajectories | None, seed: int) -> tuple[Trajectories, Trajectories]:
@@ -167,6 +180,7 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.training.seed)
         network = Network.fitting(problem.physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
+    network.observed.copy_(torch.tensor(train.noise or 0.0))
     network = network.to(fabric.device)
     if settings.training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
@@ -285,6 +299,7 @@ def _record(loop: Loop, problem: Problem) -> dict[str, Any]:
         "kicked": bool(loop.network.kicked),
         "doubt": dict(zip(loop.network.physics.free, loop.network.doubt.tolist(), strict=True)),
         "noise": [float(value) ** 0.5 for value in state.noise.value],
+        "observation_noise": dict(zip(problem.train.states, problem.train.noise, strict=False)),
     }
 
 

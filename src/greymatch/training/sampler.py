@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Windows, within
+from greymatch.data.windows import Windows
+from greymatch.matching.linear import Linear
 from greymatch.matching.objective import Sample
-from greymatch.matching.path import AnyPath
+from greymatch.matching.path import AnyPath, Path
 from greymatch.models.features import Features
 from greymatch.models.network import Network
 
@@ -45,7 +46,7 @@ class Source:
 
     @staticmethod
     def of(network: Network, data: Trajectories, length: int, room: float) -> Source:
-        windows = Windows.of(data, length)
+        windows = Windows.of(data, length).banked(room)
         with torch.no_grad():
             one = network.features(windows.gather(torch.zeros(1, dtype=torch.long, device=data.times.device)))
         size = 4 * len(windows) * sum(part.numel() for part in one)
@@ -68,12 +69,14 @@ class Sampler:
     network: Network
     path: AnyPath
     sources: tuple[Source, ...]
+    doubt: Path | None = None
 
     @staticmethod
     def of(network: Network, data: Trajectories, path: AnyPath) -> Sampler:
         lengths = network.settings.lengths
         sources = tuple(Source.of(network, data, length, BANK_BYTES / len(lengths)) for length in lengths)
-        return Sampler(network, path.to(data.times.device, torch.float32), sources)
+        doubt = _doubt(data, network.physics.order)
+        return Sampler(network, path.to(data.times.device, torch.float32), sources, doubt)
 
     @property
     def labels(self) -> np.ndarray:
@@ -88,7 +91,7 @@ class Sampler:
         chosen = source.windows.draw(count, generator)
         times = source.windows.future(chosen, matching.points, matching.horizon, generator)
         if matching.past:
-            times = torch.cat([within(source.windows.gather(chosen), matching.past, generator), times], 1)
+            times = torch.cat([source.windows.within(chosen, matching.past, generator), times], 1)
         return self._sample(source, chosen, times, generator)
 
     def draw_whole(self, count: int, generator: torch.Generator) -> Sample:
@@ -109,4 +112,16 @@ class Sampler:
             trusted=self.path.trust(rows, times, self.network.physics.order) & sound,
             inputs=signals.at(rows, times).float() if signals else None,
             rows=rows,
+            doubt=None if self.doubt is None else self.doubt.at(rows, times).position,
         )
+
+
+def _doubt(data: Trajectories, order: int) -> Path | None:
+    """The standard deviation that noise leaves to the highest derivative of each state, along all trajectories."""
+    smooth = data.smooth
+    if smooth is None:
+        return None
+    size = smooth.doubt[..., order]
+    size = size.flatten(3).square().mean(3).sqrt() if size.ndim > 3 else size
+    everywhere = data.times.isfinite()[..., None].expand_as(size)
+    return Linear()(data.times, size * everywhere, everywhere).to(data.times.device, torch.float32)
