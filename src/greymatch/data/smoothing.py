@@ -34,6 +34,12 @@ class Smoothed:
     phase: Tensor
     covariance: Tensor
 
+    @staticmethod
+    def along(values: Tensor, doubt: Tensor) -> Smoothed:
+        """Values (B, T, S) found otherwise, each phase as much in `doubt` (B, T, S); where they end, nobody asks."""
+        nowhere = values.new_zeros(len(values), 0)
+        return Smoothed(values, doubt[..., None].expand(*doubt.shape, 3), nowhere, nowhere)
+
     def select(self, rows: Tensor) -> Smoothed:
         return Smoothed(self.values[rows], self.doubt[rows], self.phase[rows], self.covariance[rows])
 

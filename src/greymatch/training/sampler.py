@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -12,9 +12,11 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
 from greymatch.matching.linear import Linear
 from greymatch.matching.objective import Sample
+from greymatch.matching.observed import interpolated
 from greymatch.matching.path import AnyPath, Path
 from greymatch.models.features import Features
 from greymatch.models.network import Network
+from greymatch.training.courses import Course
 
 BANK_BYTES = 2**30
 CHUNK = 4096
@@ -75,8 +77,16 @@ class Sampler:
     def of(network: Network, data: Trajectories, path: AnyPath) -> Sampler:
         lengths = network.settings.lengths
         sources = tuple(Source.of(network, data, length, BANK_BYTES / len(lengths)) for length in lengths)
-        doubt = _doubt(data, network.physics.order)
+        smooth = data.smooth
+        doubt = None if smooth is None else _along(data, smooth.doubt[..., network.physics.order])
         return Sampler(network, path.to(data.times.device, torch.float32), sources, doubt)
+
+    def along(self, data: Trajectories, course: Course) -> Sampler:
+        """The same, with points matched on another course of the trajectories."""
+        taken = replace(data, values=course.values.masked_fill(~data.mask, 0.0), noise=()).to("cpu")
+        path = interpolated(taken, self.network.settings, self.network.physics.order)
+        device = data.times.device
+        return replace(self, path=path.to(device, torch.float32), doubt=_along(data, course.doubt))
 
     @property
     def labels(self) -> np.ndarray:
@@ -116,12 +126,8 @@ class Sampler:
         )
 
 
-def _doubt(data: Trajectories, order: int) -> Path | None:
-    """The standard deviation that noise leaves to the highest derivative of each state, along all trajectories."""
-    smooth = data.smooth
-    if smooth is None:
-        return None
-    size = smooth.doubt[..., order]
+def _along(data: Trajectories, size: Tensor) -> Path:
+    """A path through a size (N, T, S, *grid), as its mean square over the grid has it."""
     size = size.flatten(3).square().mean(3).sqrt() if size.ndim > 3 else size
     everywhere = data.times.isfinite()[..., None].expand_as(size)
     return Linear()(data.times, size * everywhere, everywhere).to(data.times.device, torch.float32)
