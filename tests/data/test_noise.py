@@ -8,8 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greymatch.data.noise import estimate_noise
+from greymatch.data.noise import assumed_noise, estimate_noise, told_noise
 from greymatch.data.trajectories import Trajectories
+from greymatch.errors import GreymatchError
 from greymatch.systems import SYSTEMS
 
 NAMES = ("pendulum", "lorenz", "rlc", "reaction_diffusion")
@@ -77,3 +78,27 @@ def test_noise_has_the_unit_of_its_state_and_none_of_time(value: float, time: fl
 def test_too_few_points_to_tell_have_none(recording: Callable[..., Trajectories]):
     assert estimate_noise(recording([0.0, 1.0], [[1.0, 3.0]])) == {"x0": 0.0}
     assert estimate_noise(recording([0.0, 1.0, 2.0], [[1.0, 3.0, 5.0]])) == {"x0": 0.0}
+
+
+def test_what_is_assumed_is_estimated_or_as_it_is_set(clean: dict[str, Trajectories], seed: int):
+    data = noisy(clean["rlc"], 0.05, seed)
+    assert assumed_noise("auto", data) == estimate_noise(data)
+    assert assumed_noise(0.2, data) == {"U": 0.2, "I": 0.2}
+    one = assumed_noise({"I": 0.3}, data)
+    assert one["I"] == 0.3
+    assert 0 < one["U"] < 1e-4, "beside a noisy state, one without noise has next to none"
+
+
+def test_no_noise_is_assumed_of_clean_data_nor_where_none_is_set(clean: dict[str, Trajectories]):
+    assert all(assumed_noise("auto", data) == {} for data in clean.values())
+    assert assumed_noise(0, clean["rlc"]) == assumed_noise({"U": 0.0}, clean["rlc"]) == {}
+
+
+def test_noise_of_a_state_that_is_not_there_is_refused(clean: dict[str, Trajectories]):
+    with pytest.raises(GreymatchError, match=r"`data.noise` must name states.*'angel'. Did you mean 'angle'"):
+        assumed_noise({"angel": 0.1}, clean["pendulum"])
+
+
+def test_what_is_assumed_is_told():
+    assert told_noise({"a": 0.0213}, "auto").startswith("noise of the observations (estimated): a 0.0213; smoothed")
+    assert told_noise({}, 0) == "noise of the observations: none (as set); nothing is smoothed"

@@ -55,6 +55,15 @@ def assumed_noise(asked: Asked, data: Trajectories) -> dict[str, float]:
     return {name: size or QUIET * _spreads(data)[name] for name, size in found.items()}
 
 
+def told_noise(noise: Mapping[str, float], asked: Asked) -> str:
+    """What is assumed, and how to say otherwise."""
+    how = "estimated" if asked == "auto" else "as set"
+    if not noise:
+        return f"noise of the observations: none ({how}); nothing is smoothed"
+    sizes = ", ".join(f"{name} {size:.3g}" for name, size in noise.items())
+    return f"noise of the observations ({how}): {sizes}; smoothed accordingly (data.noise = 0: not at all)"
+
+
 def _given(asked: float | Mapping[str, float], states: tuple[str, ...]) -> dict[str, float]:
     if not isinstance(asked, Mapping):
         return dict.fromkeys(states, float(asked))

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from greymatch.data.noise import assumed_noise
+from greymatch.data.noise import assumed_noise, told_noise
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
@@ -78,7 +78,7 @@ def fit(
         )
     shown = progress or meter(quiet)
     noise = assumed_noise(settings.data.noise, train)
-    shown.say(_told(noise, settings))
+    shown.say(told_noise(noise, settings.data.noise))
     train, held_out = (replace(part, noise=tuple(noise.values())) for part in (train, held_out))
     where = run_folder(folder)
     try:
@@ -89,15 +89,6 @@ def fit(
     if folder is None:  # only a run that was stopped is worth keeping where nobody asked for it
         shutil.rmtree(where, ignore_errors=True)
     return model
-
-
-def _told(noise: dict[str, float], settings: Settings) -> str:
-    """What is assumed of the observations' noise, and how to say otherwise."""
-    how = "estimated" if settings.data.noise == "auto" else "as set"
-    if not noise:
-        return f"noise of the observations: none ({how}); nothing is smoothed"
-    sizes = ", ".join(f"{name} {size:.3g}" for name, size in noise.items())
-    return f"noise of the observations ({how}): {sizes}; smoothed accordingly. Set data.noise to change it, 0 for none"
 
 
 def parts(data: Trajectories, validation: Trajectories | None, seed: int) -> tuple[Trajectories, Trajectories]:
