@@ -23,7 +23,9 @@ CLEAN, QUIET = 5e-4, 1e-5  # of a state's spread: less is no noise; what a state
 def estimate_noise(trajectories: Trajectories) -> dict[str, float]:
     """The standard deviation of the white noise on each state, in its own units; close to 0 for a smooth recording.
 
-        estimate_noise(data)                        # {"angle": 0.021}
+    ```python
+    estimate_noise(data)                        # {"angle": 0.021}
+    ```
 
     Differences d = sum_j w_j x(t_j) over p + 1 neighbours in time, with the weights of the divided difference of order
     p scaled to sum_j w_j^2 = 1, keep white noise as it is and take away a polynomial of degree p - 1. Their median
