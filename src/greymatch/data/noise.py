@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 import torch
@@ -55,6 +56,11 @@ def assumed_noise(asked: Asked, data: Trajectories) -> dict[str, float]:
     if not any(found.values()):
         return {}
     return {name: size or QUIET * _spreads(data)[name] for name, size in found.items()}
+
+
+def with_noise(noise: Mapping[str, float], *data: Trajectories) -> tuple[Trajectories, ...]:
+    """The data with this noise assumed of their observations."""
+    return tuple(replace(part, noise=tuple(noise.values())) for part in data)
 
 
 def told_noise(noise: Mapping[str, float], asked: Asked) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from greymatch.data.noise import assumed_noise, told_noise
+from greymatch.data.noise import assumed_noise, told_noise, with_noise
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
@@ -79,7 +79,7 @@ def fit(
     shown = progress or meter(quiet)
     noise = assumed_noise(settings.data.noise, train)
     shown.say(told_noise(noise, settings.data.noise))
-    train, held_out = (replace(part, noise=tuple(noise.values())) for part in (train, held_out))
+    train, held_out = with_noise(noise, train, held_out)
     where = run_folder(folder)
     try:
         with threads(ODE_THREADS if not data.grid else None):
