@@ -100,3 +100,11 @@ def test_inputs_between_points_are_those_of_a_cubic():
     stages = torch.stack([times[:, :-1] + part / 4 * times.diff(dim=1) for part in range(4)], 2).flatten(1)
     torch.testing.assert_close(at[:, :-1].double(), push(stages), atol=1e-6, rtol=0)
     torch.testing.assert_close(at[:, -1].double(), push(times[:, -1]), atol=1e-6, rtol=0)
+
+
+def test_a_path_that_leaves_more_than_noise_is_not_taken(known: Damped, seed: int):
+    network, data, _, _ = known
+    window = noisy_window(data, SIZE, seed)
+    wrong = replace(window, values=window.values + 0.3 * (10 * window.times[..., None]).sin())
+    assert bool((found(network, wrong).latents().eps == 0).all())
+    assert bool((found(network, window).latents().eps != 0).all())

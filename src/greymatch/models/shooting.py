@@ -30,6 +30,7 @@ SUBSTEPS = 2
 ROOM = 3.0  # how far off the smoothed start may be, in its own standard deviations
 FARTHEST = 100.0  # spreads of the data from its centre, where the field is held: a path must stay finite
 STENCIL = 5
+EXPLAINED = 1.0  # median misfit, in units of the noise, of a path that is one: 0.67 is that of noise alone
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class Shooting:
 def shot(shooting: Shooting, told: Laplace, search: Search) -> Laplace:
     """The law of latents and of the path's end, begun at what was `told` of the latents.
 
-    Where no path is found, that stands, with the end that smoothing shows.
+    Where no path explains the window but for noise, that stands, with the end that smoothing shows: Gauss-Newton gets
+    lost where a path depends too sharply on its start.
     """
     count, phases = shooting.first.shape
     begin = torch.cat([told.mean, told.mean.new_zeros(count, phases)], 1)
@@ -104,7 +106,7 @@ def shot(shooting: Shooting, told: Laplace, search: Search) -> Laplace:
     root = torch.cat([root[:, :-phases], slopes.mT @ root], 1).to(told.root)
     left = typical(shooting.misfit(best.at), shooting.window.mask.flatten(1))
     law = Laplace(torch.cat([best.at[:, :-phases], end.to(best.at)], 1), root, left, told.free, phases)
-    sound = best.cost.isfinite() & law.mean.isfinite().all(1) & root.flatten(1).isfinite().all(1)
+    sound = (left < EXPLAINED) & law.mean.isfinite().all(1) & root.flatten(1).isfinite().all(1)
     return law.where(sound, told.starting(Start.of(shooting.window, shooting.dynamics.physics.order)))
 
 
