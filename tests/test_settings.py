@@ -104,3 +104,19 @@ def test_known_keys_are_those_of_the_settings():
 
 def test_the_default_budget_is_the_one_described():
     assert f"(default {DEFAULT_MINUTES:g})" in known_keys()["training.minutes"]
+
+
+def test_noise_is_estimated_one_number_or_one_for_each_state():
+    assert Settings().data.noise == "auto"
+    assert Settings().updated({"data.noise": 0}).data.noise == 0
+    assert Settings().updated({"data": {"noise": {"angle": 0.1}}}).data.noise == {"angle": 0.1}
+    both = Settings().updated({"data.noise.angle": 0.1}).updated({"data.noise.level": 2})
+    assert both.data.noise == {"angle": 0.1, "level": 2.0}
+    assert both.updated({"data.noise": "auto"}).data.noise == "auto"
+    assert Settings.checked(json.loads(json.dumps(both.model_dump()))) == both
+
+
+@pytest.mark.parametrize("noise", [-1, "loud", {"angle": -0.1}])
+def test_noise_that_cannot_be_is_refused(noise: object):
+    with pytest.raises(GreymatchError, match=r"data\.noise"):
+        Settings().updated({"data.noise": noise})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from greymatch import systems as systems
     from greymatch import weather as weather
+    from greymatch.data.noise import estimate_noise as estimate_noise
     from greymatch.data.read import read as read
     from greymatch.data.trajectories import Trajectories as Trajectories
     from greymatch.data.write import write as write
@@ -55,6 +56,7 @@ _HOMES = {
     "TruncatedNormal": "physics.priors",
     "Uniform": "physics.priors",
     "divergence": "physics.operators",
+    "estimate_noise": "data.noise",
     "evaluate": "evaluation",
     "fit": "training.fit",
     "gradient": "physics.operators",

@@ -95,8 +95,9 @@ def evaluate(
     system: System | None = None,
     draws: int = 100,
     seed: int = 0,
+    truth: Trajectories | None = None,
 ) -> Evaluation:
-    """Forecast everything after the first `given` points of `test` and score it.
+    """Forecast everything after the first `given` points of `test` and score it, by `truth` if `test` is noisy.
 
     The per-time mean needs `train`, the true equations a built-in `system`; without them those rows are left out.
     """
@@ -106,6 +107,7 @@ def evaluate(
             f"`given` must leave something to score; trajectory {shown(test.labels, int(short.nonzero()[0]))} has "
             f"{int(test.lengths[short][0])} points and {given} are given. Give fewer, or leave such trajectories out."
         )
+    truth = test if truth is None else truth
     history = test.first(given)
     times = test.times[:, given:]
     forecast = model.forecast(history, times, draws=draws, seed=seed)
@@ -120,8 +122,8 @@ def evaluate(
         test=test,
         history=history,
         forecast=forecast,
-        scores=score(forecast, test, LEVEL),
-        references={name: score(reference, test, LEVEL) for name, reference in references.items()},
+        scores=score(forecast, truth, LEVEL),
+        references={name: score(reference, truth, LEVEL) for name, reference in references.items()},
         posterior=model.infer(history, seed=seed) if model.network.physics.free else None,
         share=model.physics_share(test),
     )

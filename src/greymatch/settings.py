@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from greymatch.errors import GreymatchError, did_you_mean
 
+NOISE = "data.noise"
+
 
 class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DataSettings(Section):
+    """What is assumed of the observations."""
+
+    noise: Literal["auto"] | Annotated[float, Field(ge=0)] | dict[str, Annotated[float, Field(ge=0)]] = Field(
+        default="auto",
+        description="standard deviation of each state's observations: auto (estimated), one number for all, or "
+        "data.noise.STATE for each; 0: none, and nothing is smoothed",
+    )
 
 
 class EncoderSettings(Section):
@@ -157,6 +169,7 @@ class Settings(Section):
     shortest: int | None = Field(
         default=None, ge=2, description="least points of a history; None: the window, and no shorter history will do"
     )
+    data: DataSettings = DataSettings()
     encoder: EncoderSettings = EncoderSettings()
     residual: ResidualSettings = ResidualSettings()
     matching: MatchingSettings = MatchingSettings()
@@ -218,6 +231,10 @@ def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _put(tree: dict[str, Any], key: str, value: Any) -> None:
     known = known_keys()
+    table, _, name = key.rpartition(".")
+    if table == NOISE:  # one state's; what was said of the others stays
+        tree["data"]["noise"] = {**_mapping(tree["data"]["noise"]), name: value}
+        return
     if key not in known:
         ending = [name for name in known if name.split(".")[-1] == key.split(".")[-1]]
         hint = did_you_mean(key, known) or (f" Did you mean {ending[0]!r}?" if ending else "")
@@ -226,6 +243,10 @@ def _put(tree: dict[str, Any], key: str, value: Any) -> None:
     for section in sections:
         tree = tree[section]
     tree[last] = value
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _readable(error: ValidationError) -> str:

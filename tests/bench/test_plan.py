@@ -34,9 +34,15 @@ def test_arguments_make_the_same_run() -> None:
         val=5,
         test=4,
         data=Path("a"),
+        noise=0.05,
     )
     parsed = vars(_parser().parse_args([*run.arguments(), "--out", "a.json"]))
     assert Run(**{key: parsed[key] for key in vars(run)} | {"changes": json.loads(parsed["changes"])}) == run
+
+
+def test_noise_is_asked_for_only_where_there_is_some() -> None:
+    assert "noise" not in Run("pendulum", "gb-dm", 0).asked()
+    assert Run("pendulum", "gb-dm", 0, noise=0.1).asked()["noise"] == 0.1
 
 
 def test_names_tell_variants_and_given_data_apart() -> None:

@@ -44,3 +44,14 @@ def test_a_folder_without_any_split_is_refused(tmp_path: Path) -> None:
 def test_more_trajectories_than_there_are_is_refused(small_system: System) -> None:
     with pytest.raises(GreymatchError, match="at most the 12 trajectories"):
         splits_of(Run("pendulum", "vgb-dm", 0, train=13))
+
+
+def test_noise_lies_on_all_splits_in_units_of_the_training_spread_and_not_on_the_truth(small_system: System) -> None:
+    clean, noisy = (splits_of(Run("pendulum", "vgb-dm", 0, noise=noise)) for noise in (0.0, 0.1))
+    assert torch.equal(noisy.truth.values, clean.test.values)
+    spread = float(clean.train.values.std(unbiased=False))
+    for name in ("train", "val", "test"):
+        added = getattr(noisy, name).values - getattr(clean, name).values
+        assert float(added.std()) == pytest.approx(0.1 * spread, rel=0.1)
+    again = splits_of(Run("pendulum", "vgb-dm", 0, noise=0.1))
+    assert torch.equal(again.test.values, noisy.test.values)

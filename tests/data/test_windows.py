@@ -176,3 +176,28 @@ def test_a_history_shorter_than_the_window_is_named():
 def test_a_window_that_leaves_no_future_is_refused():
     with pytest.raises(GreymatchError, match=r"`window` must .*leave a future.*is 6 points, and the longest.* has 6"):
         Windows.of(ramps(6, 3), 6)
+
+
+def test_windows_of_noisy_data_are_smoothed_by_themselves(swings):
+    data = replace(swings[0].select(slice(0, 3)), noise=(0.02,))
+    windows = Windows.of(data, 12)
+    chosen = torch.tensor([0, 40, 7])
+    one, other = windows.gather(chosen), windows.banked(room=1e9).gather(chosen)
+    assert one.smooth is not None
+    assert other.smooth is not None
+    torch.testing.assert_close(one.smooth.values, other.smooth.values)
+    assert torch.equal(one.values, other.values), "what was observed stays"
+    rows, ends = windows.pairs[chosen].unbind(1)
+    alone = data.select(rows[1:2]).first(int(ends[1]) + 1)
+    alone = replace(alone, times=alone.times[:, -12:], values=alone.values[:, -12:], mask=alone.mask[:, -12:])
+    torch.testing.assert_close(one.smooth.values[1:2], alone.smoothed().values, rtol=0, atol=1e-7)
+    assert windows.banked(room=0).bank is None
+    assert windows.gather(chosen).smoothed().smooth is None
+
+
+def test_matching_times_within_windows_lie_after_their_first_steps(swings):
+    windows, chosen, generator = draws(swings[0], 12)
+    times, window = windows.within(chosen, 5, generator), windows.gather(chosen)
+    assert bool((times >= window.times[:, 3:4]).all())
+    assert bool((times <= window.times[:, -1:]).all())
+    assert float(times.max()) > float(window.times[:, 3].min())

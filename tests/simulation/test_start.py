@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from greymatch.errors import GreymatchError
 from greymatch.matching.stencils import end_velocity
-from greymatch.simulation.start import start_phase
+from greymatch.simulation.start import Start, start_phase
 
 NAN, INF = math.nan, math.inf
 
@@ -64,3 +65,22 @@ def test_too_little_history_is_refused(recording):
     assert start_phase(single, 1).tolist() == [[2.0], [3.0]]
     with pytest.raises(GreymatchError, match=r"two observations.*state number 0 of trajectory number 1 has 1"):
         start_phase(single, 2)
+
+
+def test_draws_of_a_noisy_start_vary_as_smoothing_says(swings, seed):
+    history = replace(swings[0].first(26), noise=(0.02,))
+    start = Start.of(history, 2)
+    assert history.smooth is not None
+    torch.testing.assert_close(start.phase, history.smooth.phase[:, 0, :2])
+    drawn = start.drawn(4000, torch.Generator().manual_seed(seed), widening=2.0)
+    phases = drawn.phase.reshape(4000, len(history), 2)
+    torch.testing.assert_close(phases.mean(0), start.phase, rtol=0, atol=1e-9)
+    wanted = 4 * history.smooth.covariance[0, 0, :2, :2]
+    torch.testing.assert_close(torch.cov(phases[:, 0].T), wanted, rtol=0.1, atol=0.1 * float(wanted[0, 1].abs()))
+
+
+def test_a_start_without_noise_is_the_same_for_all_draws(swings):
+    start = Start.of(swings[0].first(26), 2)
+    assert start.drawn(5, None) is start
+    noisy = Start.of(replace(swings[0].first(26), noise=(0.02,)), 2)
+    assert noisy.drawn(1, None) is noisy

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -271,7 +272,7 @@ def test_a_run_stopped_by_ctrl_c_goes_on_as_if_it_had_not_been(
     assert not (tmp_path / "a" / "model.safetensors").exists()
     assert read_tensors(tmp_path / "a" / "last.safetensors")[1]["step"] == 10
     assert said.closed
-    assert "stopped at step 10; resume with" in said.texts[0].lower()
+    assert "stopped at step 10; resume with" in said.texts[-1].lower()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     resumed = fit(decay, decays(12), settings=tiny, folder=tmp_path / "a", resume=True, quiet=True)
     whole = fit(decay, decays(12), settings=tiny, folder=tmp_path / "b", quiet=True)
@@ -423,7 +424,7 @@ def test_a_stopped_run_without_a_folder_says_where_it_is_kept(
     with pytest.raises(KeyboardInterrupt):
         fit(decay, decays(12), settings=tiny, trackers=[stop], progress=said)
     (kept,) = tmp_path.iterdir()
-    assert repr(str(kept)) in said.texts[0]
+    assert repr(str(kept)) in said.texts[-1]
     fit(decay, decays(12), settings=tiny, folder=kept, resume=True, quiet=True)
 
 
@@ -507,3 +508,56 @@ def test_lines_are_shown_where_there_is_no_terminal(
     assert out == ""
     steps = [line.split()[1] for line in error.splitlines() if line.startswith("step")]
     assert steps == ["5", "10", "15", "20"]
+
+
+# --- noise
+
+
+def shaken(data: Trajectories, size: float) -> Trajectories:
+    noise = torch.randn(data.values.shape, generator=torch.Generator().manual_seed(0), dtype=data.values.dtype)
+    return replace(data, values=data.values + size * noise)
+
+
+def test_noise_is_estimated_told_kept_and_used_on_histories(
+    decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path
+):
+    said = Said()
+    data = shaken(decays(24), 0.05)
+    model = fit(decay, data, settings=tiny, progress=said)
+    assert re.match(r"noise of the observations \(estimated\): x 0\.0[45]", said.texts[0])
+    assert model.record["observation_noise"]["x"] == pytest.approx(0.05, rel=0.15)
+    again = load(model.save(tmp_path / "model.safetensors"), decay)
+    assert again.noise == model.noise == pytest.approx([0.05], rel=0.15)
+    history, times = data.until(2.0), [2.5, 3.0]
+    forecast = again.forecast(history, times, draws=8)
+    assert torch.equal(forecast.draws, model.forecast(history, times, draws=8).draws)
+    starts = again.forecast(history, [2.0001], draws=40).draws[:, :, 0, 0]
+    assert bool((starts.std(0) > 0.002).all()), "what noise hides of the start is in the ensemble"
+
+
+def test_clean_data_are_left_alone(decay: Physics, decays: Decays, tiny: Settings):
+    said = Said()
+    auto = fit(decay, decays(12), settings=tiny, progress=said)
+    assert said.texts[0] == "noise of the observations: none (estimated); nothing is smoothed"
+    none = fit(decay, decays(12), settings=tiny.updated({"data.noise": 0}), quiet=True)
+    assert same(auto, none)
+    assert auto.noise == ()
+
+
+def test_a_noisy_run_that_was_stopped_goes_on_as_if_it_had_not_been(
+    decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path
+):
+    data = shaken(decays(12), 0.05)
+    settings = tiny.updated({"data.noise": {"x": 0.05}})
+    whole = fit(decay, data, settings=settings, quiet=True)
+    stop = Log(at=15, do=lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        fit(decay, data, settings=settings, folder=tmp_path, trackers=[stop], quiet=True)
+    assert same(fit(decay, data, settings=settings, folder=tmp_path, resume=True, quiet=True), whole)
+
+
+@pytest.mark.parametrize("method", ["tfm", "bb-node", "physvae", "gb-dm"])
+def test_every_method_takes_noisy_data(decay: Physics, decays: Decays, tiny: Settings, method: str):
+    data = shaken(decays(12), 0.05)
+    model = fit(decay, data, settings=tiny, method=method, steps=4, quiet=True)
+    assert bool(model.forecast(data.until(2.0), [2.5], draws=4).draws.isfinite().all())

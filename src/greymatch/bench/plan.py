@@ -25,7 +25,8 @@ class Run:
 
     `label` tells variants of a run apart. `train`, `val` and `test` cut those splits down to their first so many
     trajectories (the last two only if they have more). `data` is a folder with files that replace simulated splits.
-    `draws` is how many members a forecast has; None is what suits the system.
+    `draws` is how many members a forecast has; None is what suits the system. `noise` is put on all observations, in
+    units of each state's spread.
     """
 
     system: str
@@ -38,6 +39,7 @@ class Run:
     val: int | None = None
     test: int | None = None
     data: Path | None = None
+    noise: float = 0.0
 
     @property
     def name(self) -> str:
@@ -79,13 +81,14 @@ class Run:
             "test": self.test,
             "data": digests(self.data),
             "settings": self.settings().model_dump(mode="json"),
+            **({"noise": self.noise} if self.noise else {}),
         }
 
     def arguments(self) -> list[str]:
         """The arguments of `python -m greymatch.bench.run` that make this run."""
         words = ["--system", self.system, "--method", self.method, "--seed", str(self.seed)]
         words += ["--changes", json.dumps(dict(self.changes))] if self.changes else []
-        more = {name: getattr(self, name) for name in ("draws", "label", "train", "val", "test", "data")}
+        more = {name: getattr(self, name) for name in ("draws", "label", "train", "val", "test", "data", "noise")}
         return words + [word for name, value in more.items() if value for word in (f"--{name}", str(value))]
 
 

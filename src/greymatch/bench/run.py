@@ -19,10 +19,11 @@ from greymatch.bench.consistency import consistency
 from greymatch.bench.history import curves, short
 from greymatch.bench.plan import Run, system_named
 from greymatch.bench.result import described, numbers, plain
-from greymatch.bench.splits import SPLITS, Splits, digests, splits_of
+from greymatch.bench.splits import NOISE_SEED, SPLITS, Splits, digests, splits_of
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
+    from greymatch.data.trajectories import Trajectories
     from greymatch.evaluation import Evaluation
     from greymatch.models.greybox import GreyBox
     from greymatch.systems.system import System
@@ -46,7 +47,9 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
     data = splits_of(run)
     model = _fitted(run, system, data, folder)
     judged = time.monotonic()
-    evaluation = evaluate(model, data.test, system.given, data.train, system, draws=run.members, seed=run.seed)
+    evaluation = evaluate(
+        model, data.test, system.given, data.train, system, draws=run.members, seed=run.seed, truth=data.truth
+    )
     result = {
         **run.asked(),
         "seed": run.seed,
@@ -56,7 +59,7 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
         **_protocol(system, data),
         **_training(model),
         **curves(folder / METRICS),
-        **_scores(evaluation, run),
+        **_scores(evaluation, run, data.truth),
         "consistency": consistency(model, data.test),
         "scoring_seconds": round(time.monotonic() - judged, 1),
         "run_seconds": round(time.monotonic() - began, 1),
@@ -86,7 +89,8 @@ def _fitted(run: Run, system: System, data: Splits, folder: Path) -> GreyBox:
 def _seeds(run: Run, system: System) -> dict[str, int]:
     """Of training, of the draws, and of each split that was simulated."""
     simulated = {f"data.{name}": split.seed for name, split in system.splits.items() if name not in digests(run.data)}
-    return {"training": run.seed, "forecast": run.seed, **simulated}
+    noise = {f"noise.{name}": seed for seed, name in enumerate(SPLITS, NOISE_SEED)} if run.noise else {}
+    return {"training": run.seed, "forecast": run.seed, **simulated, **noise}
 
 
 def _protocol(system: System, data: Splits) -> dict[str, Any]:
@@ -140,6 +144,7 @@ def _training(model: GreyBox) -> dict[str, Any]:
         "weights": weights(model),
         "validation_error": record["validation_error"],
         "refined": record.get("refined", False),
+        "assumed_noise": record.get("observation_noise", {}),
     }
 
 
@@ -150,14 +155,13 @@ def weights(model: GreyBox) -> dict[str, int]:
     return counts | {"total": sum(weight.numel() for weight in model.network.parameters())}
 
 
-def _scores(evaluation: Evaluation, run: Run) -> dict[str, Any]:
+def _scores(evaluation: Evaluation, run: Run, truth: Trajectories) -> dict[str, Any]:
     """The ensemble as `scores`, and `central`: the single forecast from the posterior's means."""
     from greymatch.forecast.scores import score
 
-    model, test = evaluation.model, evaluation.test
-    central = model.forecast(evaluation.history, evaluation.forecast.times, draws=1, seed=run.seed)
+    central = evaluation.model.forecast(evaluation.history, evaluation.forecast.times, draws=1, seed=run.seed)
     found = described(evaluation)
-    return {**found, "central": numbers(score(central, test))}
+    return {**found, "central": numbers(score(central, truth))}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -187,6 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--val", type=int, help="validate on the first so many trajectories")
     parser.add_argument("--test", type=int, help="judge by the first so many trajectories")
     parser.add_argument("--data", type=Path, help="folder with files that replace simulated splits")
+    parser.add_argument("--noise", type=float, default=0.0, help="noise on all observations, relative to the spread")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path, required=True, help="the result file, .json")
     return parser

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
 
 from greymatch.bench.plan import Run, system_named
 from greymatch.errors import GreymatchError
@@ -17,13 +20,17 @@ if TYPE_CHECKING:
 SPLITS = ("train", "val", "test")
 SUFFIXES = (".nc", ".parquet", ".zarr", ".h5", ".netcdf", ".csv")
 SHOWN = 16  # digits of a digest
+NOISE_SEED = 1000
 
 
 @dataclass(frozen=True)
 class Splits:
+    """`truth` is the test split without the noise that a run puts on all of them."""
+
     train: Trajectories
     val: Trajectories
     test: Trajectories
+    truth: Trajectories
 
 
 def splits_of(run: Run) -> Splits:
@@ -31,7 +38,24 @@ def splits_of(run: Run) -> Splits:
     train = _of(run, "train", run.train)
     if run.train is not None and run.train > len(train):
         raise GreymatchError(f"`train` must be at most the {len(train)} trajectories that there are; got {run.train}.")
-    return Splits(train, _of(run, "val", run.val), _of(run, "test", run.test))
+    val, test = _of(run, "val", run.val), _of(run, "test", run.test)
+    spread = observed_spread(train)
+    noisy = [noised(part, run.noise * spread, seed) for seed, part in enumerate((train, val, test), NOISE_SEED)]
+    return Splits(*noisy, truth=test)
+
+
+def observed_spread(data: Trajectories) -> Tensor:
+    """The standard deviation of all observations of each state (S,)."""
+    parts = zip(data.values.movedim(2, 0), data.mask.movedim(2, 0), strict=True)
+    return torch.stack([values[seen].std(unbiased=False) for values, seen in parts])
+
+
+def noised(data: Trajectories, size: Tensor, seed: int) -> Trajectories:
+    """The data with white noise of standard deviation `size` (S,) on what was observed."""
+    if not bool(size.any()):
+        return data
+    noise = torch.randn(data.values.shape, generator=torch.Generator().manual_seed(seed), dtype=data.values.dtype)
+    return replace(data, values=data.values + data.mask * noise * size.reshape(-1, *(1,) * len(data.grid)))
 
 
 def _of(run: Run, split: str, count: int | None) -> Trajectories:

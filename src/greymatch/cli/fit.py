@@ -116,9 +116,12 @@ def _fitted(problem: Problem, told: Command, where: Path, quiet: bool) -> GreyBo
 
 
 def _tell(output: Output, model: GreyBox, where: Path) -> None:
+    from greymatch.data.noise import told_noise
+
     record, path = model.record, where / "model.safetensors"
     output.show(
+        told_noise(record.get("observation_noise", {}), model.settings.data.noise),
         f"{record['steps']} steps in {record['seconds']:.0f} s; best at step {record['best_step']}: validation error "
-        f"{record['validation_error']:.3g} of the data's variance\nmodel: {path}"
+        f"{record['validation_error']:.3g} of the data's variance\nmodel: {path}",
     )
     output.finish({"model": str(path), "folder": str(where), **record, "settings": model.settings.model_dump()})

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from greymatch.data.checks import check_inputs, check_observed, check_times, check_values, shown
 from greymatch.data.signals import Function, Signals
+from greymatch.data.smoothing import Smoothed, smooth
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class Trajectories:
 
     `times` (N, T) increase along each row and are padded with inf; `values` (N, T, S, *grid) are 0 where
     `mask` is False. Gaps are NaN in and out of xarray. `epoch` (N,) is the date of time zero, if times were dates.
-    Not for recordings larger than memory.
+    `noise` (S,) is the standard deviation of each state's observations that is assumed, () if none is. Not for
+    recordings larger than memory.
     """
 
     states: tuple[str, ...]
@@ -45,6 +47,7 @@ class Trajectories:
     truth: dict[str, np.ndarray] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     epoch: np.ndarray | None = None
+    noise: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         check_times(self.times, self.labels)
@@ -167,6 +170,16 @@ class Trajectories:
         from greymatch.data.driving import driven
 
         return driven(self, inputs, kind)
+
+    @property
+    def smooth(self) -> Smoothed | None:
+        """Each trajectory by itself with its noise smoothed away; None if none is assumed."""
+        return smooth(self.times, self.values, self.mask, self.noise) if self.noise else None
+
+    def smoothed(self) -> Trajectories:
+        """With the noise that is assumed smoothed away, each trajectory by itself, and none assumed any more."""
+        found = self.smooth
+        return self if found is None else replace(self, values=found.values.masked_fill(~self.mask, 0.0), noise=())
 
     def to(self, device: torch.device | str) -> Trajectories:
         moved = {name: getattr(self, name).to(device) for name in ("times", "values", "mask")}

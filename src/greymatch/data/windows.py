@@ -3,48 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from greymatch.data.checks import shown
+from greymatch.data.smoothing import Smoothed, smooth
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 
 SKIPPED = 3
+CHUNK = 4096
 
 
 @dataclass(frozen=True)
 class Window:
     """What the encoder sees: the last W points up to the start of the forecast.
 
-    `times` (B, W) in physical units, `values` and `mask` (B, W, S, *grid), `inputs` (B, W, U) or None.
+    `times` (B, W) in physical units, `values` and `mask` (B, W, S, *grid), `inputs` (B, W, U) or None. `smooth` is the
+    window by itself with its noise smoothed away, None where no noise is assumed.
     """
 
     times: Tensor
     values: Tensor
     mask: Tensor
     inputs: Tensor | None
+    smooth: Smoothed | None = None
 
     @property
     def end(self) -> Tensor:
         """Time of the last point (B,)."""
         return self.times[:, -1]
 
+    def smoothed(self) -> Window:
+        """The window without its noise."""
+        return replace(self, values=self.smooth.values, smooth=None) if self.smooth else self
+
     def select(self, rows: Tensor) -> Window:
         inputs = None if self.inputs is None else self.inputs[rows]
-        return Window(self.times[rows], self.values[rows], self.mask[rows], inputs)
+        smooth = self.smooth and self.smooth.select(rows)
+        return Window(self.times[rows], self.values[rows], self.mask[rows], inputs, smooth)
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Every usable window of `length` points, as (row, last index) pairs ready to be drawn."""
+    """Every usable window of `length` points, as (row, last index) pairs ready to be drawn.
+
+    `bank` holds all of them smoothed; without it, each is smoothed when it is gathered.
+    """
 
     data: Trajectories
     length: int
     pairs: Tensor
     last: Tensor
+    bank: Smoothed | None = None
 
     @staticmethod
     def of(data: Trajectories, length: int) -> Windows:
@@ -69,9 +82,28 @@ class Windows:
         """The trajectory of each chosen window (B,)."""
         return self.pairs[chosen, 0]
 
+    def banked(self, room: float) -> Windows:
+        """All smoothed once and for all, if noise is assumed and they fit in `room` bytes."""
+        size = (32 * self.length + 96) * len(self) * self.data.values[0, 0].numel()
+        if not self.data.noise or size > room:
+            return self
+        parts = torch.arange(len(self), device=self.pairs.device).split(CHUNK)
+        found = [smooth for chunk in parts if (smooth := self.gather(chunk).smooth)]
+        return replace(self, bank=Smoothed.joined(found))
+
     def gather(self, chosen: Tensor) -> Window:
         rows, ends = self.pairs[chosen].unbind(1)
-        return gather(self.data, rows, ends, self.length)
+        if self.bank is None:
+            return gather(self.data, rows, ends, self.length)
+        return replace(observed(self.data, rows, ends, self.length), smooth=self.bank.select(chosen))
+
+    def within(self, chosen: Tensor, points: int, generator: torch.Generator) -> Tensor:
+        """Matching times (B, M) inside each window, uniform but for its first steps: interpolants err where data
+        begin."""
+        rows, ends = self.pairs[chosen].unbind(1)
+        start = self.data.times[rows, ends - self.length + 1 + min(SKIPPED, self.length - 2)][:, None]
+        part = torch.rand((len(rows), points), generator=generator, device=rows.device, dtype=torch.float64)
+        return start + part * (self.data.times[rows, ends][:, None] - start)
 
     def future(self, chosen: Tensor, points: int, horizon: float | None, generator: torch.Generator) -> Tensor:
         """Matching times (B, M) between the end of each window and that of its trajectory, or the horizon.
@@ -93,14 +125,6 @@ class Windows:
         jitter = torch.rand((len(rows), points), generator=generator, device=rows.device, dtype=torch.float64)
         part = (torch.arange(points, device=rows.device) + jitter) / points
         return start + part * (self.last[rows, None] - start)
-
-
-def within(window: Window, points: int, generator: torch.Generator) -> Tensor:
-    """Matching times (B, M) inside each window, uniform but for its first steps: interpolants err where data begin."""
-    first = min(SKIPPED, window.times.shape[1] - 2)
-    start, end = window.times[:, first, None], window.times[:, -1:]
-    part = torch.rand((len(start), points), generator=generator, device=start.device, dtype=torch.float64)
-    return start + part * (end - start)
 
 
 def spread_windows(data: Trajectories, length: int, most: int = 6) -> tuple[Window, Tensor]:
@@ -181,7 +205,15 @@ def _of_states(mask: Tensor) -> Tensor:
 
 
 def gather(data: Trajectories, rows: Tensor, ends: Tensor, length: int) -> Window:
-    """Windows of `length` points that end at index `ends` (B,) of trajectories `rows` (B,)."""
+    """Windows of `length` points that end at index `ends` (B,) of trajectories `rows` (B,), smoothed by themselves."""
+    window = observed(data, rows, ends, length)
+    if not data.noise:
+        return window
+    return replace(window, smooth=smooth(window.times, window.values, window.mask, data.noise))
+
+
+def observed(data: Trajectories, rows: Tensor, ends: Tensor, length: int) -> Window:
+    """The same as they were observed."""
     index = ends[:, None] + torch.arange(1 - length, 1, device=ends.device)
     at = (rows[:, None], index)
     times = data.times[at]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from greymatch.data.noise import assumed_noise, with_noise
 from greymatch.data.trajectories import Trajectories
 from greymatch.explain.settle import few, settle, untrained
 from greymatch.models.greybox import GreyBox
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 def refit(explanation: Explanation, data: Trajectories, validation: Trajectories) -> GreyBox:
     """Priors of the new coefficients from `data`, spreads judged on `validation`."""
     settings = explanation.settings
+    data, validation = with_noise(assumed_noise(settings.data.noise, data), data, validation)
     settled = settle(explanation.completed, explanation.priors, settings, data)
     physics = explanation.completed(settled.priors)
     network = untrained(physics, settings, few(data), settled.noise)

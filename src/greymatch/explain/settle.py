@@ -70,6 +70,7 @@ def untrained(physics: Physics, settings: Settings, data: Trajectories, noise: T
     with torch.random.fork_rng(devices=[]):
         network = Network.fitting(physics, settings, Scales.of(data, path), window)
     network.noise.copy_(noise)
+    network.observed.copy_(torch.tensor(data.noise or 0.0))
     network.refined.fill_(1.0)
     return network
 

@@ -14,6 +14,7 @@ from greymatch.models.features import Features
 from greymatch.models.latents import Encoded, Latents
 from greymatch.models.network import Network
 
+SURE = 0.1  # relative error of a derivative that is as good as none, as far as points are weighed by it
 Point = tuple[Tensor, Tensor, Latents, Tensor | None]  # time, phase, latents and inputs: what the field depends on
 
 
@@ -21,7 +22,8 @@ class Sample(NamedTuple):
     """A training batch: what the encoder sees of B windows, and M points of each one's future to be matched.
 
     `trusted` (B, M, S) tells which points are sound, `inputs` (B, M, U) are known there, `rows` (B,) say whose
-    window it is. `settled` (B, L + Z) are its latents, once they need not be encoded.
+    window it is. `settled` (B, L + Z) are its latents, once they need not be encoded. `doubt` (B, M, S) is the standard
+    deviation that noise leaves to the highest derivative, None without noise.
     """
 
     features: Features
@@ -30,6 +32,7 @@ class Sample(NamedTuple):
     inputs: Tensor | None
     rows: Tensor
     settled: Tensor | None = None
+    doubt: Tensor | None = None
 
 
 class Loss(NamedTuple):
@@ -137,17 +140,18 @@ class Objective(nn.Module):
         """Mean squares of the matched channels (C,), their weights (C,) and the mean size of the residual."""
         amplitude, dynamics = sample.features.amplitude[:, None], self.network.dynamics
         unit = _over(dynamics.scales_top * amplitude, parts.total)
+        share = _share(sample, dynamics.scales_top * amplitude)
         wrong = _kept((parts.total - target) / unit, sample.trusted)
-        errors = _mean(wrong.square(), sample.trusted)
+        errors = _mean(wrong.square(), share)
         weights = torch.ones_like(errors)
         if self.network.physics.order == 2:
             weights = weights * self.settings.alpha
         if parts.drift is not None:
             # the path's own velocity is the target, so the correction itself is the error
             drift = parts.drift / _over(dynamics.scales_velocity * amplitude, parts.drift)
-            errors = torch.cat([_mean(_kept(drift, sample.trusted).square(), sample.trusted), errors])
+            errors = torch.cat([_mean(_kept(drift, sample.trusted).square(), share), errors])
             weights = torch.cat([torch.ones_like(weights), weights])
-        size = _mean(_kept(parts.residual / unit, sample.trusted).abs(), sample.trusted).mean()
+        size = _mean(_kept(parts.residual / unit, sample.trusted).abs(), share).mean()
         return errors, weights, size
 
     def _target(self, matched: Matched) -> Tensor:
@@ -162,10 +166,22 @@ def _kept(values: Tensor, trusted: Tensor) -> Tensor:
     return values.masked_fill(~_over(trusted, values), 0.0)
 
 
-def _mean(values: Tensor, trusted: Tensor) -> Tensor:
-    """Mean of each state's values (S,) over windows, points and grid, trusted points only."""
+def _share(sample: Sample, unit: Tensor) -> Tensor:
+    """What each point (B, M, S) counts for: those that noise leaves in doubt less, others one, untrusted ones nothing.
+
+    `unit` (B, 1, S) is the speed in which errors are measured.
+    """
+    trusted = sample.trusted.to(unit)
+    if sample.doubt is None:
+        return trusted
+    share = trusted / (SURE**2 + (sample.doubt / unit).square())
+    return share * (trusted.sum((0, 1)) / share.sum((0, 1)).clamp_min(torch.finfo(unit.dtype).tiny))
+
+
+def _mean(values: Tensor, share: Tensor) -> Tensor:
+    """Mean of each state's values (S,) over windows, points and grid, each point with its share."""
     values = values.flatten(3).mean(-1) if values.ndim > 3 else values
-    return values.sum((0, 1)) / trusted.sum((0, 1)).clamp_min(1)
+    return (values * share).sum((0, 1)) / share.sum((0, 1)).clamp_min(1)
 
 
 def _over(unit: Tensor, like: Tensor) -> Tensor:

@@ -10,7 +10,8 @@ from greymatch.settings import Settings
 
 
 def interpolated(data: Trajectories, settings: Settings, order: int) -> AnyPath:
-    """The path through the observations that the settings ask for, fit for the physics' order."""
+    """The path through the observations, their noise smoothed away, that the settings ask for; fit for the order."""
+    data = data.smoothed()
     path = interpolant(settings.matching.interpolant)(data.times, data.values, data.mask)
     if path.degree < order:
         raise GreymatchError(

@@ -52,10 +52,13 @@ class Evidence:
 
     @staticmethod
     def of(window: Window, stencil: int, order: int) -> Evidence:
-        """The error of a stencil is its difference to one that is shorter by two points, the larger of neighbours'."""
+        """The error of a stencil is its difference to one that is shorter by two points, the larger of neighbours';
+        beside it there is what noise leaves."""
         points = min(stencil + 2, window.times.shape[1])
         motion, coarse = Motion.of(window, points), Motion.of(window, points - 2)
         doubt = (motion.top(order) - coarse.top(order)).abs()
+        if motion.doubt is not None:
+            doubt = torch.hypot(doubt, motion.doubt[..., order])
         before, after = doubt[:, :1], doubt[:, -1:]
         around = torch.cat([before, doubt, after], 1)
         return Evidence(

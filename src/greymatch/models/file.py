@@ -57,7 +57,7 @@ def load(path: str | Path, physics: Physics | None = None) -> GreyBox:
         _check_fit(known, settings, scales, shapes)
         with torch.random.fork_rng(devices=[]):  # nets start at random, which is no business of the caller's
             network = Network(known, settings, scales, shapes)
-        network.load_state_dict(_added(header["format"], shapes) | _section(tensors, "weights."))
+        network.load_state_dict(_added(header["format"], known, shapes) | _section(tensors, "weights."))
     except (TypeError, KeyError, RuntimeError) as error:
         raise GreymatchError(f"{str(path)!r} does not hold the model its header describes: {error}") from None
     return GreyBox(known, network.eval(), header.get("record", {}))
@@ -83,11 +83,13 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
     return settings
 
 
-def _added(written: int, shapes: Shapes) -> dict[str, torch.Tensor]:
+def _added(written: int, physics: Physics, shapes: Shapes) -> dict[str, torch.Tensor]:
     """What a file of an older format does not hold, as it was then: a noise of zero meant that no member is kicked."""
     added = {"kicked": torch.ones(()), "refined": torch.zeros(())} if written < 3 else {}
     added |= {"usual": torch.zeros(())} if written < 4 else {}
-    return added | ({"blind": torch.zeros(shapes.free)} if written < 5 else {})
+    if written < 5:
+        added |= {"observed": torch.zeros(len(physics.states)), "blind": torch.zeros(shapes.free)}
+    return added
 
 
 def _check_fit(physics: Physics, settings: Settings, scales: Scales, shapes: Shapes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,12 @@ class GreyBox:
         return self.network.settings
 
     @property
+    def noise(self) -> tuple[float, ...]:
+        """The standard deviation of each state's observations that was assumed, () if none: histories are smoothed
+        alike."""
+        return tuple(self.network.observed.tolist()) if bool(self.network.observed.any()) else ()
+
+    @property
     def noisy(self) -> list[str]:
         """States whose highest derivative training left largely unexplained, as noise in the data makes it."""
         unexplained = self.record.get("noise", [])[-len(self.physics.states) :]
@@ -100,15 +106,16 @@ class GreyBox:
         self._check_refine(refine)
         with torch.no_grad():
             sight = self.network.observe(history, refine)
-            members = self.network.draw(sight, draws, self._generator(seed))
+            generator = self._generator(seed)
+            members = self.network.draw(sight, draws, generator)
+            start = Start.of(history, self.physics.order).drawn(draws, generator, self.network.widening)
         warn_of_unusual(self.network, history, sight.own)
         warn_of_range(self.record.get("seen", {}), history)
-        start = Start.of(history, self.physics.order)
         values, status = self._solved(start, members, asked, history.inputs, draws, tolerance)
         return Forecast(
             draws=values,
             times=asked.cpu(),
-            start=start.time.cpu(),
+            start=start.time[: len(history)].cpu(),
             states=self.physics.states,
             labels=history.labels,
             status=status,
@@ -217,7 +224,7 @@ class GreyBox:
                 f"`history` must carry the inputs {list(self.physics.inputs)} in that order; got {list(names)}. "
                 "Read it with inputs=[...]."
             )
-        return history.trimmed().to(self.device)
+        return replace(history.trimmed().to(self.device), noise=self.noise)
 
     def _check_parameters(self) -> None:
         if not self.network.physics.params:
@@ -249,7 +256,12 @@ class GreyBox:
             inputs = signals.select(rows) if signals else None
             with torch.no_grad():
                 solution = roll_out(
-                    self.network, start.select(rows), members.select(chosen), times[rows], inputs, tolerance
+                    self.network,
+                    start.select(chosen % len(start)),
+                    members.select(chosen),
+                    times[rows],
+                    inputs,
+                    tolerance,
                 )
             values.append(solution.values.cpu())
             status.append(solution.status.cpu())

@@ -13,7 +13,7 @@ Small ones weigh as those of a normal law with that variance.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ from greymatch.models.dynamics import Dynamics
 from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.latents import Encoded, Latents, mirrored
 from greymatch.models.pixels import at_pixels, some_pixels
+from greymatch.simulation.start import Start
 
 PIXELS = 256  # of a field
 LEAST_NOISE = 1e-3  # relative error of a derivative, as far as a field is trusted
@@ -43,6 +44,8 @@ THOROUGH = Search()
 class Laplace:
     """A normal law of eps and z together: `mean` (B, K) and `root` (B, K, K), whose square is the covariance.
 
+    The last `phases` of the K, if there are any, are the phase at the window's end, in the units of the data.
+
     `misfit` (B,) tells how badly the field explains the window even so, in units of the error that it should have:
     the median over the window's points. NaN where the window was not asked.
     """
@@ -51,6 +54,7 @@ class Laplace:
     root: Tensor
     misfit: Tensor
     free: int
+    phases: int = 0
 
     def latents(self) -> Latents:
         return self._split(self.mean)
@@ -61,16 +65,28 @@ class Laplace:
         return self._split((self.mean + widening * (self.root @ noise)[..., 0]).flatten(0, 1))
 
     def select(self, rows: Tensor) -> Laplace:
-        return Laplace(self.mean[rows], self.root[rows], self.misfit[rows], self.free)
+        return replace(self, mean=self.mean[rows], root=self.root[rows], misfit=self.misfit[rows])
 
     def put(self, rows: Tensor, other: Laplace) -> Laplace:
         """This law with that of `rows` (n,) replaced by the other's."""
         mean, root, misfit = self.mean.clone(), self.root.clone(), self.misfit.clone()
         mean[rows], root[rows], misfit[rows] = other.mean, other.root, other.misfit
-        return Laplace(mean, root, misfit, self.free)
+        return replace(self, mean=mean, root=root, misfit=misfit)
+
+    def starting(self, start: Start) -> Laplace:
+        """This law with the start that smoothing gives beside it, of which the latents know nothing."""
+        assert start.root is not None, "a start without noise has no law"
+        count, size, phases = *self.mean.shape, start.phase.shape[1]
+        states = start.root.shape[1]
+        spread = torch.einsum("bsij,st->bisjt", start.root, torch.eye(states).to(start.root)).reshape(count, phases, -1)
+        root = self.root.new_zeros(count, size + phases, size + phases)
+        root[:, :size, :size], root[:, size:, size:] = self.root, spread.to(root)
+        return Laplace(torch.cat([self.mean, start.phase.to(self.mean)], 1), root, self.misfit, self.free, phases)
 
     def _split(self, values: Tensor) -> Latents:
-        return Latents(values[:, : self.free], values[:, self.free :])
+        if not self.phases:
+            return Latents(values[:, : self.free], values[:, self.free :])
+        return Latents(values[:, : self.free], values[:, self.free : -self.phases], start=values[:, -self.phases :])
 
     @staticmethod
     def of(encoded: Encoded) -> Laplace:
@@ -84,12 +100,12 @@ class Laplace:
         """This law of windows that are `sound` (B,), of others the other one."""
         mean = torch.where(sound[:, None], self.mean, other.mean)
         root = torch.where(sound[:, None, None], self.root, other.root)
-        return Laplace(mean, root, torch.where(sound, self.misfit, other.misfit), self.free)
+        return replace(self, mean=mean, root=root, misfit=torch.where(sound, self.misfit, other.misfit))
 
     @staticmethod
     def joined(parts: list[Laplace]) -> Laplace:
         means, roots, misfits = zip(*((part.mean, part.root, part.misfit) for part in parts), strict=True)
-        return Laplace(torch.cat(means), torch.cat(roots), torch.cat(misfits), parts[0].free)
+        return replace(parts[0], mean=torch.cat(means), root=torch.cat(roots), misfit=torch.cat(misfits))
 
 
 def laplace(
@@ -113,43 +129,43 @@ def laplace(
         said = dynamics.completed(evidence.times, phase, law, evidence.inputs, seen(known)).total
         return ((said - top) * weight).flatten(1)
 
-    best = _descended(misfit, told.mean, search.sweeps)
+    best = descended(misfit, told.mean, search.sweeps)
     if search.anew:
-        best = best.better(_descended(misfit, torch.zeros_like(told.mean), search.sweeps))
-    left = _typical(misfit(best.at), weight.flatten(1) > 0)
-    own = Laplace(best.at, _root(best.precision).to(best.at.dtype), left, free)
+        best = best.better(descended(misfit, torch.zeros_like(told.mean), search.sweeps))
+    left = typical(misfit(best.at), weight.flatten(1) > 0)
+    own = Laplace(best.at, root_of(best.precision).to(best.at.dtype), left, free)
     return own.where((evidence.points >= FEWEST_POINTS) & best.cost.isfinite(), told)
 
 
 @dataclass(frozen=True)
-class _Point:
+class Point:
     """A place in the latents (B, K), its cost (B,) and the precision (B, K, K) of the normal law around it."""
 
     at: Tensor
     cost: Tensor
     precision: Tensor
 
-    def better(self, other: _Point) -> _Point:
+    def better(self, other: Point) -> Point:
         """Of two the one that costs less, for each window; what is not a number is never less."""
         less = other.cost < self.cost
-        return _Point(
+        return Point(
             torch.where(less[:, None], other.at, self.at),
             torch.where(less, other.cost, self.cost),
             torch.where(less[:, None, None], other.precision, self.precision),
         )
 
 
-def _descended(misfit: Callable[[Tensor], Tensor], start: Tensor, sweeps: int) -> _Point:
+def descended(misfit: Callable[[Tensor], Tensor], start: Tensor, sweeps: int) -> Point:
     """The best point on the way of Gauss-Newton. What is left is not convex, so where it starts matters."""
     here, identity = start, torch.eye(start.shape[1], dtype=torch.float64, device=start.device)
     nowhere = start.new_full((len(start),), torch.inf, dtype=torch.float64)
-    best = _Point(start, nowhere, identity.expand(len(start), -1, -1))
+    best = Point(start, nowhere, identity.expand(len(start), -1, -1))
     for _ in range(sweeps):
-        wrong, slopes = _linearised(misfit, here)
+        wrong, slopes = linearised(misfit, here)
         trust = 1 / (1 + wrong.square() / 2)  # with it, least squares finds what is likeliest of such errors
         cost = 2 * (wrong.square() / 2).log1p().sum(1) + here.double().square().sum(1)
         square = (slopes * trust[:, None]) @ slopes.mT + identity
-        best = best.better(_Point(here, cost.where(square.isfinite().all(-1).all(-1), torch.inf), square))
+        best = best.better(Point(here, cost.where(square.isfinite().all(-1).all(-1), torch.inf), square))
         side = (slopes @ (trust * wrong)[..., None])[..., 0] + here
         step = -torch.linalg.solve_ex(square, side[..., None])[0][..., 0]
         here = here + step.nan_to_num(0.0).clamp(-LONGEST_STEP, LONGEST_STEP).to(here.dtype)
@@ -164,7 +180,7 @@ def _pixels(dynamics: Dynamics, evidence: Evidence) -> Tensor | None:
     return some_pixels(grid, PIXELS, evidence.top.device)
 
 
-def _typical(wrong: Tensor, seen: Tensor) -> Tensor:
+def typical(wrong: Tensor, seen: Tensor) -> Tensor:
     """The median (B,) of what is left where something was seen."""
     return wrong.abs().masked_fill(~seen, torch.nan).nanmedian(1).values
 
@@ -179,7 +195,7 @@ def _weight(evidence: Evidence, unit: Tensor, noise: Tensor, pixels: Tensor | No
     return evidence.seen * share / (size.square() + evidence.doubt.square()).sqrt()
 
 
-def _linearised(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, Tensor]:
+def linearised(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, Tensor]:
     """The misfit (B, N) and its slopes (B, K, N), in double. By differences: forward-mode derivatives of a net take
     six times as long, and more digits would not change the answer."""
     here = misfit(at).double()
@@ -187,7 +203,7 @@ def _linearised(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor,
     return here, torch.stack([(misfit(at + move).double() - here) / NUDGE for move in moves], 1)
 
 
-def _root(precision: Tensor) -> Tensor:
+def root_of(precision: Tensor) -> Tensor:
     """A root of the inverse: with precision = C C', it is the inverse of C'; of what has no C, the prior's."""
     lower, failed = torch.linalg.cholesky_ex(precision)
     identity = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device).expand_as(precision)

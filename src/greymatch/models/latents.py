@@ -8,18 +8,8 @@ import torch
 from torch import Tensor
 
 from greymatch.models.memory import Memory
+from greymatch.models.mirrored import mirrored
 from greymatch.physics.priors import kl_to_standard_normal
-
-
-def mirrored(draws: int, like: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Standard normal numbers (draws, *like) in pairs n and -n, and with an odd count one of zeros.
-
-    Then the mean of a few draws is that of many, as far as what is drawn acts linearly. A single one is plain.
-    """
-    count = draws // 2 if draws > 1 else 1
-    shape = (count, *like.shape)
-    noise = torch.randn(shape, generator=generator, device=like.device, dtype=like.dtype)
-    return noise if draws == 1 else torch.cat([noise, -noise, torch.zeros_like(noise[: draws % 2])])
 
 
 @dataclass(frozen=True)
@@ -45,16 +35,20 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Latents:
-    """One draw per window: `eps` (B, L), the free parameters' latent coordinates, and `z` (B, Z)."""
+    """One draw per window: `eps` (B, L), the free parameters' latent coordinates, and `z` (B, Z).
+
+    `start` (B, order*S) is the phase at the window's end that was found with them, None where it is observed.
+    """
 
     eps: Tensor
     z: Tensor
+    start: Tensor | None = None
 
     def repeated(self, draws: int) -> Latents:
-        return Latents(self.eps.repeat(draws, 1), self.z.repeat(draws, 1))
+        return self.select(torch.arange(len(self.eps), device=self.eps.device).repeat(draws))
 
     def select(self, members: Tensor) -> Latents:
-        return Latents(self.eps[members], self.z[members])
+        return Latents(self.eps[members], self.z[members], None if self.start is None else self.start[members])
 
     def over(self, points: int) -> Latents:
         """The same latents at every one of `points` times: (B, M, L) and (B, M, Z)."""

@@ -29,7 +29,7 @@ class Memory:
     def of(window: Window, points: int, scales: Scales) -> Memory:
         """The end of a window, which may be shorter than the memory."""
         axes = window.values.ndim - 3
-        times, values = last_points(window, points)
+        times, values = last_points(window.smoothed(), points)
         center, spread = (part.double().reshape(-1, *(1,) * axes) for part in (scales.center, scales.spread))
         from_end = torch.arange(times.shape[1], 0, -1, device=times.device).reshape(1, -1, *(1,) * (values.ndim - 2))
         never = from_end > window.mask.sum(1, keepdim=True)

@@ -15,7 +15,8 @@ from greymatch.matching.stencils import window_derivatives
 class Motion:
     """Values and their first two derivatives (B, W, S, *grid) in physical units, single precision; times in double.
 
-    `times` (B, W) are absolute, `since` relative to the end of the window; `inputs` (B, W, U) or None.
+    `times` (B, W) are absolute, `since` relative to the end of the window; `inputs` (B, W, U) or None. `doubt` is the
+    standard deviation (B, W, S, *grid, 3) of values and derivatives that noise leaves, None without noise.
     """
 
     times: Tensor
@@ -25,10 +26,11 @@ class Motion:
     second: Tensor
     seen: Tensor
     inputs: Tensor | None
+    doubt: Tensor | None = None
 
     @staticmethod
     def of(window: Window, stencil: int) -> Motion:
-        values = fill_gaps(window)
+        values = window.smooth.values if window.smooth else fill_gaps(window)
         since = window.times - window.end[:, None]
         # in double, since differences of large values over short steps leave little of a float32
         first, second = window_derivatives(since, values.to(since), points=stencil, order=2)
@@ -40,6 +42,7 @@ class Motion:
             second=second.float(),
             seen=window.mask.float(),
             inputs=None if window.inputs is None else window.inputs.float(),
+            doubt=window.smooth and window.smooth.doubt.float(),
         )
 
     def top(self, order: int) -> Tensor:

@@ -22,6 +22,7 @@ from greymatch.models.latents import Encoded, Latents, Members, mirrored
 from greymatch.models.memory import Memory
 from greymatch.models.next_point import NextPoint
 from greymatch.models.probe import Probe, probe_points
+from greymatch.models.shooting import Shooting, shot
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
@@ -48,6 +49,7 @@ class Network(nn.Module):
     `kicked` is 1 if members of a forecast carry that noise, `refined` if each window is asked itself (see `laplace`)
     and not the encoder alone; else 0. Validation data decide both. `usual` is how badly the field explains windows
     that it knows at worst (see `Laplace.misfit`), 0 if nothing tells; a window beyond that is unlike all of them.
+    `observed` (S,) is the standard deviation of the noise on the observations that is assumed, zeros for none.
     A method that names the next point has neither encoder nor field, but `next_point`, and recalls the history itself.
     """
 
@@ -58,6 +60,7 @@ class Network(nn.Module):
     kicked: Tensor
     refined: Tensor
     usual: Tensor
+    observed: Tensor
     encoder: Encoder | CleansingEncoder
     dynamics: Dynamics
     next_point: NextPoint
@@ -76,6 +79,7 @@ class Network(nn.Module):
         self.register_buffer("kicked", torch.ones(()))
         self.register_buffer("refined", torch.zeros(()))
         self.register_buffer("usual", torch.zeros(()))
+        self.register_buffer("observed", torch.zeros(len(physics.states)))
         if self.recalls:
             self.next_point = NextPoint(self.physics, scales, settings.memory, settings.residual)
             return
@@ -153,7 +157,10 @@ class Network(nn.Module):
         told = Laplace.of(self.encoder(self.informed(features), None, sample=False))
         if window.times.shape[1] < FEWEST_POINTS:
             return told
-        return self.ask(self.evidence(window), told, self.dynamics.scales_top * features.amplitude)
+        law = self.ask(self.evidence(window), told, self.dynamics.scales_top * features.amplitude)
+        if window.smooth is None or self.physics.grid:  # of a field, every pixel would be a number to find
+            return law
+        return shot(Shooting.of(self.dynamics, self.scales, window, self.observed), law, THOROUGH)
 
     def evidence(self, window: Window, most: int = MOST_POINTS) -> Evidence:
         """What up to `most` points of windows of any one length show of the field."""

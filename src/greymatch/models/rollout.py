@@ -39,5 +39,6 @@ def roll_out(
         u = signals.at(rows, t[:, None])[:, 0].float() if signals else None
         return (network.dynamics.velocity(t, center + scaled * unit, members.latents, u) + kick) / unit
 
-    solution = solve(field, ((start.phase - center) / unit).float(), start.time, times, tolerance, max_steps)
+    phase = start.phase if members.latents.start is None else members.latents.start
+    solution = solve(field, ((phase - center) / unit).float(), start.time, times, tolerance, max_steps)
     return Solution(center[:states] + solution.values[:, :, :states] * unit[:states], solution.status, solution.steps)

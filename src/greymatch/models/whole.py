@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from greymatch.data.smoothing import Smoothed
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import last_window, observed_lengths
 from greymatch.models.credit import Credit, credit
@@ -26,13 +27,24 @@ class Recordings:
 
     @staticmethod
     @torch.no_grad()
-    def of(network: Network, data: Trajectories, features: Features, most: int = MOST_POINTS) -> Recordings:
-        """At up to `most` points of each."""
+    def of(
+        network: Network,
+        data: Trajectories,
+        features: Features,
+        most: int = MOST_POINTS,
+        course: Smoothed | None = None,
+    ) -> Recordings:
+        """At up to `most` points of each; `course` is where noisy ones went, if more than smoothing tells."""
+        data = data if course is None else replace(data, noise=())
         lengths, groups = observed_lengths(data), []
         for length in lengths.unique().tolist():
             rows = (lengths == length).nonzero()[:, 0]
             if length >= FEWEST_POINTS:
-                groups.append((rows, network.evidence(last_window(data.select(rows.cpu()), length), most)))
+                window = last_window(data.select(rows.cpu()), length)
+                if course is not None:
+                    taken = course.select(rows)
+                    window = replace(window, smooth=replace(taken, **_until(taken, length)))
+                groups.append((rows, network.evidence(window, most)))
         return Recordings(features, groups)
 
     @torch.no_grad()
@@ -52,6 +64,10 @@ class Recordings:
         for rows, evidence in self.groups:
             owed[rows], doubt[rows] = credit(network.dynamics, evidence, law.select(rows).latents(), network.noise)
         return Credit(owed, doubt)
+
+
+def _until(course: Smoothed, length: int) -> dict[str, Tensor]:
+    return {"values": course.values[:, :length], "doubt": course.doubt[:, :length]}
 
 
 def whole(network: Network, data: Trajectories) -> Laplace:

@@ -8,8 +8,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from greymatch.data.smoothing import Smoothed
 from greymatch.errors import GreymatchError
 from greymatch.matching.stencils import end_velocity
+from greymatch.models.mirrored import mirrored
 
 
 class Observed(Protocol):
@@ -24,22 +26,45 @@ class Observed(Protocol):
     @property
     def mask(self) -> Tensor: ...
 
+    @property
+    def smooth(self) -> Smoothed | None: ...
+
 
 @dataclass(frozen=True)
 class Start:
-    """Where forecasts start: `phase` (N, order*S, *grid) at `time` (N,)."""
+    """Where forecasts start: `phase` (N, order*S, *grid) at `time` (N,).
+
+    `root` (N, S, *grid, order, order) is that of the covariance which noise leaves to each state, None without noise.
+    """
 
     phase: Tensor
     time: Tensor
+    root: Tensor | None = None
 
     @staticmethod
     def of(history: Observed, order: int) -> Start:
         """At the last point at which any state of each row is observed."""
         seen = history.mask.flatten(2).any(2) & history.times.isfinite()
-        return Start(start_phase(history, order), history.times.masked_fill(~seen, -torch.inf).amax(1))
+        time, smooth = history.times.masked_fill(~seen, -torch.inf).amax(1), history.smooth
+        if smooth is None:
+            return Start(start_phase(history, order), time)
+        _check_observed(history, history.mask.sum(1), order)
+        root = torch.linalg.cholesky(smooth.covariance[..., :order, :order])
+        return Start(torch.cat(smooth.phase[..., :order].unbind(-1), 1), time, root)
+
+    def __len__(self) -> int:
+        return len(self.time)
 
     def select(self, rows: Tensor) -> Start:
-        return Start(self.phase[rows], self.time[rows])
+        return Start(self.phase[rows], self.time[rows], None if self.root is None else self.root[rows])
+
+    def drawn(self, draws: int, generator: torch.Generator | None, widening: Tensor | float = 1.0) -> Start:
+        """What may be behind the noise, (draws * N), draw after draw; as it is if there is none, or for one draw."""
+        if self.root is None or draws == 1:
+            return self
+        noise = mirrored(draws, self.root[..., 0], generator)[..., None]
+        moved = torch.cat((widening * (self.root @ noise)[..., 0]).unbind(-1), 2)
+        return Start((self.phase + moved).flatten(0, 1), self.time.repeat(draws))
 
 
 def start_phase(history: Observed, order: int, points: int = 5) -> Tensor:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from greymatch.data.noise import assumed_noise, told_noise, with_noise
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
@@ -78,6 +79,9 @@ def fit(
             f"got {tuple(held_out.values.shape[3:])}."
         )
     shown = progress or meter(quiet)
+    noise = assumed_noise(settings.data.noise, train)
+    shown.say(told_noise(noise, settings.data.noise))
+    train, held_out = with_noise(noise, train, held_out)
     where = run_folder(folder)
     try:
         with threads(ODE_THREADS if not data.grid else None):
@@ -169,6 +173,7 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.training.seed)
         network = Network.fitting(problem.physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
+    network.observed.copy_(torch.tensor(train.noise or 0.0))
     network = network.to(fabric.device)
     if settings.training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
@@ -292,6 +297,7 @@ def _record(loop: Loop, problem: Problem) -> dict[str, Any]:
         "doubt": dict(zip(loop.network.physics.free, loop.network.doubt.tolist(), strict=True)),
         "blind": dict(zip(loop.network.physics.free, loop.network.blind.tolist(), strict=True)),
         "noise": [float(value) ** 0.5 for value in state.noise.value],
+        "observation_noise": dict(zip(problem.train.states, problem.train.noise, strict=False)),
     }
 
 

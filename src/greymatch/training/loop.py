@@ -21,7 +21,7 @@ from greymatch.training.interrupt import Interrupt
 from greymatch.training.noise import RunningMean
 from greymatch.training.progress import Meter, Moment
 from greymatch.training.recipe import Recipe, Terms, numbers
-from greymatch.training.settling import turn
+from greymatch.training.settling import AFRESH, turn
 from greymatch.training.state import RunState, load_state, save_state
 from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Validator
@@ -76,6 +76,8 @@ class Loop:
 
     def resume(self) -> None:
         load_state(self.folder / LAST, self.state, self.network, self.optimizer, self.generator)
+        if self.way.settling:
+            self.way.settling.follow(self.state.course)
         self._rate = (time.monotonic(), self.state.step)
 
     def run(self) -> None:
@@ -138,6 +140,9 @@ class Loop:
             with self.averaged_weights():
                 self._tell_noise()
                 self.state.settled = self.way.settling.latents(self.state.settled, due)
+                if due % AFRESH == 1:
+                    self.state.course = self.way.settling.course(self.state.course, self.state.settled)
+                    self.way.settling.follow(self.state.course)
 
     def _clip(self) -> None:
         """Cut a gradient that is far larger than usual; what is usual is learned as the run goes."""

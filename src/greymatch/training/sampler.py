@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Windows, within
+from greymatch.data.windows import Windows
+from greymatch.matching.linear import Linear
 from greymatch.matching.objective import Sample
-from greymatch.matching.path import AnyPath
+from greymatch.matching.observed import interpolated
+from greymatch.matching.path import AnyPath, Path
 from greymatch.models.features import Features
 from greymatch.models.network import Network
+from greymatch.training.courses import Course
 
 BANK_BYTES = 2**30
 CHUNK = 4096
@@ -45,7 +48,7 @@ class Source:
 
     @staticmethod
     def of(network: Network, data: Trajectories, length: int, room: float) -> Source:
-        windows = Windows.of(data, length)
+        windows = Windows.of(data, length).banked(room)
         with torch.no_grad():
             one = network.features(windows.gather(torch.zeros(1, dtype=torch.long, device=data.times.device)))
         size = 4 * len(windows) * sum(part.numel() for part in one)
@@ -68,12 +71,22 @@ class Sampler:
     network: Network
     path: AnyPath
     sources: tuple[Source, ...]
+    doubt: Path | None = None
 
     @staticmethod
     def of(network: Network, data: Trajectories, path: AnyPath) -> Sampler:
         lengths = network.settings.lengths
         sources = tuple(Source.of(network, data, length, BANK_BYTES / len(lengths)) for length in lengths)
-        return Sampler(network, path.to(data.times.device, torch.float32), sources)
+        smooth = data.smooth
+        doubt = None if smooth is None else _along(data, smooth.doubt[..., network.physics.order])
+        return Sampler(network, path.to(data.times.device, torch.float32), sources, doubt)
+
+    def along(self, data: Trajectories, course: Course) -> Sampler:
+        """The same, with points matched on another course of the trajectories."""
+        taken = replace(data, values=course.values.masked_fill(~data.mask, 0.0), noise=()).to("cpu")
+        path = interpolated(taken, self.network.settings, self.network.physics.order)
+        device = data.times.device
+        return replace(self, path=path.to(device, torch.float32), doubt=_along(data, course.doubt))
 
     @property
     def labels(self) -> np.ndarray:
@@ -88,7 +101,7 @@ class Sampler:
         chosen = source.windows.draw(count, generator)
         times = source.windows.future(chosen, matching.points, matching.horizon, generator)
         if matching.past:
-            times = torch.cat([within(source.windows.gather(chosen), matching.past, generator), times], 1)
+            times = torch.cat([source.windows.within(chosen, matching.past, generator), times], 1)
         return self._sample(source, chosen, times, generator)
 
     def draw_whole(self, count: int, generator: torch.Generator) -> Sample:
@@ -109,4 +122,12 @@ class Sampler:
             trusted=self.path.trust(rows, times, self.network.physics.order) & sound,
             inputs=signals.at(rows, times).float() if signals else None,
             rows=rows,
+            doubt=None if self.doubt is None else self.doubt.at(rows, times).position,
         )
+
+
+def _along(data: Trajectories, size: Tensor) -> Path:
+    """A path through a size (N, T, S, *grid), as its mean square over the grid has it."""
+    size = size.flatten(3).square().mean(3).sqrt() if size.ndim > 3 else size
+    everywhere = data.times.isfinite()[..., None].expand_as(size)
+    return Linear()(data.times, size * everywhere, everywhere).to(data.times.device, torch.float32)

@@ -14,16 +14,21 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from greymatch.data.smoothing import Smoothed
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import gather, usable
 from greymatch.matching.objective import Sample
+from greymatch.models.features import Features
 from greymatch.models.laplace import Laplace, Search
+from greymatch.models.latents import Latents
 from greymatch.models.network import Network
 from greymatch.models.whole import Recordings
+from greymatch.training.courses import Course
 from greymatch.training.sampler import Sampler
 
 TURNS = 12
 LAST_PAYMENT = 4  # turns in which parameters get what they are owed; then the field comes to rest
+AFRESH = 3  # turns after which noisy trajectories are smoothed again
 POINTS = 48  # of a trajectory
 FIRST, LATER = Search(), Search(sweeps=2, anew=False)
 
@@ -51,12 +56,27 @@ class Settling:
         return usable(self.data, self.network.settings.lengths[-1])
 
     @cached_property
-    def _recordings(self) -> Recordings:
+    def _features(self) -> Features:
         rows, ends = self._drawn, self._ends[self._drawn]
         last = (ends * torch.arange(ends.shape[1], device=ends.device)).amax(1)
         with torch.no_grad():
-            features = self.network.features(gather(self.data, rows, last, self.network.settings.lengths[-1]))
-        return Recordings.of(self.network, self.data.select(rows.cpu()), features, POINTS)
+            return self.network.features(gather(self.data, rows, last, self.network.settings.lengths[-1]))
+
+    @cached_property
+    def _recordings(self) -> Recordings:
+        return Recordings.of(self.network, self.data.select(self._drawn.cpu()), self._features, POINTS)
+
+    def follow(self, course: Tensor | None) -> None:
+        """Learn from the trajectories along this course (a packed `Course`) from now on."""
+        if course is None:
+            return
+        taken = Course(*course)
+        self.sampler = self.sampler.along(self.data, taken)
+        smooth = Smoothed.along(taken.values, taken.doubt)
+        rows = self._drawn.cpu()
+        self._recordings = Recordings.of(
+            self.network, self.data.select(rows), self._features, POINTS, smooth.select(rows)
+        )
 
     def draw(self, settled: Tensor, count: int, generator: torch.Generator) -> Sample:
         """A batch from all over the trajectories, with their latents."""
@@ -72,6 +92,15 @@ class Settling:
         if self.network.credits and turn <= LAST_PAYMENT:
             settled[self._drawn, : law.free] += self._recordings.credit(self.network, law).paid()
         return settled
+
+    def course(self, before: Tensor | None, settled: Tensor) -> Tensor | None:
+        """Where noisy trajectories went, as the field has it with these latents; None where there is no noise, or a
+        field on a grid."""
+        if not self.data.noise or self.data.grid:
+            return None
+        free = self.network.shapes.free
+        known = Course.smoothed(self.data, self.network.physics.order) if before is None else Course(*before)
+        return known.along(self.network, self.data, Latents(settled[:, :free], settled[:, free:])).packed()
 
     def _told(self, mean: Tensor) -> Laplace:
         """What was found before: a place to begin at, of whose spread nothing is kept."""

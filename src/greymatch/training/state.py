@@ -19,12 +19,13 @@ KIND = "run"
 @dataclass
 class RunState:
     """What a step reads and writes besides the weights. `averaged` are the EMA weights that are kept and judged,
-    `settled` the latents of the trajectories since the last `turn` of settling."""
+    `settled` the latents of the trajectories since the last `turn` of settling, `course` where noisy ones then went."""
 
     noise: RunningMean
     gradient: RunningMean
     averaged: dict[str, Tensor]
     settled: Tensor | None = None
+    course: Tensor | None = None
     turn: int = 0
     step: int = 0
     elapsed: float = 0.0
@@ -66,8 +67,7 @@ def save_state(
     for name, mean in (("noise", state.noise), ("gradient", state.gradient)):
         tensors |= {f"{name}.value": mean.value, f"{name}.count": mean.count}
     tensors["generator"] = generator.get_state()
-    if state.settled is not None:
-        tensors["settled"] = state.settled
+    tensors |= {name: value for name in ("settled", "course") if (value := getattr(state, name)) is not None}
     write_tensors(path, tensors, {"kind": KIND, **state.numbers()})
 
 
@@ -101,6 +101,7 @@ def load_state(
         found = part(f"{name}.")
         setattr(state, name, RunningMean(found["value"], found["count"], old.decay))
     generator.set_state(tensors["generator"].cpu())
-    state.settled = tensors["settled"].to(like.device) if "settled" in tensors else None
+    for name in ("settled", "course"):
+        setattr(state, name, tensors[name].to(like.device) if name in tensors else None)
     for name, value in header.items():
         setattr(state, name, value)

@@ -115,10 +115,12 @@ class Validator:
         with torch.no_grad():
             shown = self.window.select(rows[:count])
             members = network.draw(sight, draws, generator)
-            start = Start.of(shown, network.physics.order).select(rows)
+            start = Start.of(shown, network.physics.order).drawn(draws, generator, network.widening)
+            start = start.select(torch.arange(len(rows), device=rows.device) % len(start))
             signals = self.signals.select(rows) if self.signals else None
             solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
         values = solution.values.reshape(draws, count, *solution.values.shape[1:])
+        values = _observed(network, values, generator)
         truth, seen = self.truth[:count].to(values.dtype), self.seen[:count]
         spread = network.scales.spread.reshape(-1, *(1,) * (truth.ndim - 3))
         misses = (crps(values, truth) / spread)[seen]
@@ -126,3 +128,11 @@ class Validator:
             coverage=float(covered(values, truth, level)[seen].float().nanmean()),
             crps=float(misses.nan_to_num(WORST).mean()),
         )
+
+
+def _observed(network: Network, values: Tensor, generator: torch.Generator) -> Tensor:
+    """Members (D, N, T, S, *grid) as they would be observed: what they are judged by is noisy too."""
+    if not bool(network.observed.any()):
+        return values
+    size = network.observed.reshape(-1, *(1,) * (values.ndim - 4))
+    return values + size * torch.randn(values.shape, generator=generator, device=values.device, dtype=values.dtype)

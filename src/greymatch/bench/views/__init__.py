@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from greymatch.bench.benchmark import Benchmark
-from greymatch.bench.views import ablation, calibration, consistency, convergence, elbo, parameters, samples, table
+from greymatch.bench.views import (
+    ablation,
+    calibration,
+    consistency,
+    convergence,
+    elbo,
+    noise,
+    parameters,
+    samples,
+    table,
+)
 
 BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK
-    for module in (table, convergence, samples, elbo, parameters, calibration, consistency, ablation)
+    for module in (table, convergence, samples, elbo, parameters, calibration, consistency, ablation, noise)
 }
