@@ -51,6 +51,11 @@ def plan(choice: Choice) -> Plan:
     return Plan(runs)
 
 
+def noise_of(result: Result) -> float:
+    """The noise of a run; one that says nothing of it had none."""
+    return result.get("noise", 0.0)
+
+
 def view(results: Sequence[Result]) -> View:
     rows = [row for system, runs in by_system(results).items() for row in _rows(system, runs)]
     sheet = Sheet("Forecasts from noisy data", HEADS, rows, _best(rows))
@@ -64,7 +69,7 @@ def named(result: Result) -> str:
 
 
 def _rows(system: str, results: Sequence[Result]) -> list[Row]:
-    found = grouped(results, lambda result: (result.get("noise", 0.0), named(result)))
+    found = grouped(results, lambda result: (noise_of(result), named(result)))
     return [_row(system, *key, runs) for key, runs in sorted(found.items(), key=lambda item: item[0][0])]
 
 
@@ -108,7 +113,7 @@ def draw(results: Sequence[Result]) -> Figure:
     for axes, runs in zip(grid, systems.values(), strict=True):
         for name, of_name in grouped(runs, named).items():
             _draw_method(axes, name, of_name)
-        log_axes(axes)
+        log_axes(axes, "y")
         axes.set(xlabel="noise (% of each state's spread)", ylabel="forecast MSE")
     raw = Line2D([], [], color=style_of(OURS).colour, ls=":", marker="o", mfc="none", ms=5)
     legend(figure, [*(method_line(method) for method in by_method(results)), (raw, f"{OURS}, {RAW}")])
@@ -121,11 +126,11 @@ def _draw_method(axes: Axes, name: str, runs: Sequence[Result]) -> None:
 
     method, raw = name.split(",")[0], name.endswith(RAW)
     style = style_of(method)
-    levels = {level: mse(of_level) for level, of_level in sorted(grouped(runs, lambda run: run["noise"]).items())}
+    levels = {level: mse(of_level) for level, of_level in sorted(grouped(runs, noise_of).items())}
     line, fill = (":", "none") if raw else ("-", style.colour)
     percent, means = [100 * level for level in levels], [error.order for error in levels.values()]
     axes.plot(percent, means, color=style.colour, marker=style.marker, ms=5, ls=line, mfc=fill)
-    points = [(100 * run["noise"], run["scores"]["mse"]) for run in runs if run["scores"]["mse"] is not None]
+    points = [(100 * noise_of(run), run["scores"]["mse"]) for run in runs if run["scores"]["mse"] is not None]
     axes.plot([x for x, _ in points], [y for _, y in points], color=style.colour, marker=".", ms=3, lw=0, alpha=0.6)
 
 
