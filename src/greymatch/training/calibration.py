@@ -16,8 +16,8 @@ from greymatch.training.validation import EnsembleError, Validator
 
 LEVEL = 0.9
 DRAWS = 24
-NARROWEST, WIDEST = 0.25, 16.0
-HALVINGS = 6
+NARROWEST, WIDEST = 0.02, 16.0
+HALVINGS = 7
 MOST_TRAJECTORIES = 64
 HARDLY = 0.995
 # A model of data that it explains to the last digit would call every other digit strange.
