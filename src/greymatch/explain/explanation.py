@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from greymatch.models.greybox import GreyBox
     from greymatch.models.network import Network
 
-NEGLIGIBLE = 0.02  # of an equation's speed: what the residual leaves there is its error, not a term
+NEGLIGIBLE, NOISES = 1e-3, 3.0  # of an equation's speed, and of the field's own error: less is that error, no term
 FOLLOWS = 0.7  # least correlation of a coefficient with what it is said to follow
 ROOM = 3.0  # by which a coefficient's prior is wider than its spread between trajectories
 
@@ -173,7 +173,8 @@ def explain(
     for index, state in enumerate(network.physics.states):
         target = distilled.residual[:, :, index]
         share = float(target.square().mean().sqrt() / distilled.speed[index].clamp_min(1e-300))
-        found[state] = simplest(design.expand(len(target), -1, -1), target) if share > NEGLIGIBLE else _nothing(target)
+        says = share > max(NEGLIGIBLE, NOISES * float(network.noise[index]))
+        found[state] = simplest(design.expand(len(target), -1, -1), target) if says else _nothing(target)
         ignored[state] = 0.0 if found[state].kept else share
     said = Explanation(
         known=network.physics,
