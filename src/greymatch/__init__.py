@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from greymatch.report.build import write_report as write_report
     from greymatch.settings import Settings as Settings
     from greymatch.training.fit import fit as fit
-    from greymatch.training.fit import suited as suited
+    from greymatch.training.suited import suited as suited
 
 try:
     __version__ = version("greymatch")
@@ -61,7 +61,7 @@ _HOMES = {
     "load": "models.file",
     "read": "data.read",
     "score": "forecast.scores",
-    "suited": "training.fit",
+    "suited": "training.suited",
     "write": "data.write",
     "write_report": "report.build",
 }

@@ -475,7 +475,7 @@ def test_settings_suit_the_length_of_the_data(decay: Physics, decays: Decays):
 
 
 def test_a_built_in_system_has_settings_of_its_own(swings: tuple[Trajectories, Trajectories]):
-    assert suited(pendulum.physics, swings[0]) == pendulum.preset
+    assert suited(pendulum.physics, swings[0]) == pendulum.settings()
 
 
 def test_the_arguments_of_fit_go_before_its_settings(decay: Physics, decays: Decays, tiny: Settings):

@@ -1,0 +1,81 @@
+"""Starting from another model: what of it fits a new network.
+
+Weights are reused by name where their shapes are the same. Between the same states the units are kept too, so that a
+model with the same nets begins as the very function it starts from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from greymatch.data.scaling import Scales
+from greymatch.errors import GreymatchError
+from greymatch.models.file import read_parts
+from greymatch.models.greybox import GreyBox
+from greymatch.models.network import Network
+from greymatch.physics.physics import Physics
+from greymatch.settings import Settings
+
+OF_PARAMETERS = "encoder.eps_head."
+UNITS = ("states", "order", "inputs", "grid")
+
+
+@dataclass(frozen=True)
+class Warm:
+    """What a model leaves to another: weights by name, the units they stand in, settings and described physics."""
+
+    weights: dict[str, Tensor]
+    scales: Scales
+    settings: Settings
+    physics: dict[str, Any]
+
+    @staticmethod
+    def of(source: GreyBox | str | Path) -> Warm:
+        """From a model, or from its file; neither needs the physics it was trained with."""
+        if isinstance(source, GreyBox):
+            network = source.network
+            return Warm(dict(network.state_dict()), network.scales, source.settings, source.physics.describe())
+        if isinstance(source, str | Path):
+            return Warm(*read_parts(Path(source)))
+        raise GreymatchError(f"`start` must be a GreyBox or the path of its file; got {type(source).__name__}.")
+
+    def scales_for(self, physics: Physics, own: Scales) -> Scales:
+        """The units of the weights where they suit `physics`, else its `own`."""
+        described = physics.describe()
+        return self.scales if all(described[key] == self.physics[key] for key in UNITS) else own
+
+    def into(self, network: Network) -> Reuse:
+        """Put every weight that fits into `network`; those that tell parameters only where these are the same."""
+        told = network.physics.describe()["params"] == self.physics["params"]
+        reused, fresh = [], []
+        for name, own in network.named_parameters():
+            mine = self.weights.get(name)
+            fits = mine is not None and mine.shape == own.shape and (told or not name.startswith(OF_PARAMETERS))
+            if fits and mine is not None:
+                with torch.no_grad():
+                    own.copy_(mine)
+            (reused if fits else fresh).append(name)
+        return Reuse(tuple(reused), tuple(fresh))
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """Names of the weights taken over, and of those that begin anew."""
+
+    reused: tuple[str, ...]
+    fresh: tuple[str, ...]
+
+    def __str__(self) -> str:
+        anew = f"; anew: {_layers(self.fresh)}" if self.fresh else "; nothing begins anew"
+        return f"taken from `start`: {_layers(self.reused) or 'nothing, no shape fits'}{anew}"
+
+
+def _layers(names: Sequence[str]) -> str:
+    """Layers, each named once: encoder.trunk.net.0, dynamics.field.heads.0."""
+    return ", ".join(dict.fromkeys(name.rpartition(".")[0] for name in names))
