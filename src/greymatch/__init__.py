@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from greymatch import systems as systems
+    from greymatch.checking.check import Check as Check
+    from greymatch.checking.check import check as check
     from greymatch.data.read import read as read
     from greymatch.data.trajectories import Trajectories as Trajectories
     from greymatch.data.write import write as write
@@ -40,6 +42,7 @@ except PackageNotFoundError:  # a source tree that is not installed
 
 # where each public name lives; loaded when first used, so that `import greymatch` takes no time
 _HOMES = {
+    "Check": "checking.check",
     "Evaluation": "evaluation",
     "Fixed": "physics.priors",
     "Forecast": "forecast.forecast",
@@ -53,6 +56,7 @@ _HOMES = {
     "Trajectories": "data.trajectories",
     "TruncatedNormal": "physics.priors",
     "Uniform": "physics.priors",
+    "check": "checking.check",
     "divergence": "physics.operators",
     "evaluate": "evaluation",
     "fit": "training.fit",

@@ -71,7 +71,7 @@ def _differs(one: Settings, other: Settings, key: str) -> bool:
 
 
 class Wordless:
-    """A meter whose `say` is left to the command, which knows better how to go on."""
+    """A meter that leaves the words about a stop to the command, which knows better how to go on."""
 
     def __init__(self, inner: Meter) -> None:
         self._inner = inner
@@ -80,7 +80,10 @@ class Wordless:
         self._inner.show(moment)
 
     def say(self, text: str) -> None:
-        return None
+        from greymatch.training.fit import STOPPED
+
+        if not text.startswith(STOPPED):
+            self._inner.say(text)
 
     def close(self) -> None:
         self._inner.close()

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.matching.interpolants import interpolant
+from greymatch.matching.path import AnyPath, Matched
 
 MOST_ROWS, MOST_POINTS, MOST_PIXELS = 32, 400, 32
 
@@ -18,13 +19,47 @@ def left_out_error(data: Trajectories, name: str) -> Tensor:
     power of the interpolant's order where they are dense and clean; noise it shows as it is.
     """
     times, values, mask = _some(data)
-    shown = mask.clone()
-    shown[:, 1::2] = False
-    path = interpolant(name)(times, values.masked_fill(~shown, 0.0), shown)
+    shown = _every_second(mask)
+    path = _through(name, times, values, shown)
     rows = torch.arange(len(times))
     error = (path.at(rows, times).position - values).square()
     asked = mask & ~shown & path.trust(rows, times)[..., None]
     return (_mean(error, asked) / _spread(values, mask)).sqrt()
+
+
+def derivative_doubt(data: Trajectories, name: str, order: int) -> Tensor:
+    """How much the highest derivative (S,) changes when every second observation is left out, relative to its size.
+
+    Small where samples are dense and clean; about 1 where noise, or too few samples, make most of it.
+    """
+    times, values, mask = _some(data)
+    rows, middle = torch.arange(len(times)), _middles(times)
+    whole, half = (_through(name, times, values, shown) for shown in (mask, _every_second(mask)))
+    both = (whole.trust(rows, middle, order) & half.trust(rows, middle, order))[..., None]
+    found = [_highest(path.at(rows, middle), order) for path in (whole, half)]
+    asked = both.expand(found[0].shape)
+    return (_mean((found[0] - found[1]).square(), asked) / _mean(found[0].square(), asked)).sqrt()
+
+
+def _every_second(mask: Tensor) -> Tensor:
+    shown = mask.clone()
+    shown[:, 1::2] = False
+    return shown
+
+
+def _through(name: str, times: Tensor, values: Tensor, shown: Tensor) -> AnyPath:
+    return interpolant(name)(times, values.masked_fill(~shown, 0.0), shown)
+
+
+def _middles(times: Tensor) -> Tensor:
+    """The middle of each step (N, T - 1); the first time where a trajectory has ended."""
+    left, right = times[:, :-1], times[:, 1:]
+    return torch.where(right.isfinite(), 0.5 * (left + right), times[:, :1])
+
+
+def _highest(matched: Matched, order: int) -> Tensor:
+    found = matched.acceleration if order == 2 else matched.velocity
+    return matched.velocity * torch.nan if found is None else found
 
 
 def _some(data: Trajectories) -> tuple[Tensor, Tensor, Tensor]:

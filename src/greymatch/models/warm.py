@@ -45,14 +45,19 @@ class Warm:
             return Warm(*read_parts(Path(source)))
         raise GreymatchError(f"`start` must be a GreyBox or the path of its file; got {type(source).__name__}.")
 
+    @property
+    def noise(self) -> Tensor:
+        """What its highest derivatives were off by, relative to the data's (S,)."""
+        return self.weights["noise"]
+
     def scales_for(self, physics: Physics, own: Scales) -> Scales:
         """The units of the weights where they suit `physics`, else its `own`."""
         described = physics.describe()
-        return self.scales if all(described[key] == self.physics[key] for key in UNITS) else own
+        return self.scales if all(described[key] == self.physics.get(key) for key in UNITS) else own
 
     def into(self, network: Network) -> Reuse:
         """Put every weight that fits into `network`; those that tell parameters only where these are the same."""
-        told = network.physics.describe()["params"] == self.physics["params"]
+        told = network.physics.describe()["params"] == self.physics.get("params")
         reused, fresh = [], []
         for name, own in network.named_parameters():
             mine = self.weights.get(name)
@@ -70,6 +75,11 @@ class Reuse:
 
     reused: tuple[str, ...]
     fresh: tuple[str, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the network is now the one it starts from."""
+        return not self.fresh
 
     def __str__(self) -> str:
         anew = f"; anew: {_layers(self.fresh)}" if self.fresh else "; nothing begins anew"

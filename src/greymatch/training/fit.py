@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
@@ -36,6 +37,7 @@ from greymatch.training.validation import Validator
 
 ODE_THREADS = 1  # small nets: a second thread costs more in waiting than it saves in work
 HELD_OUT = 0.1
+STOPPED = "stopped"
 
 
 def fit(
@@ -138,7 +140,7 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
             loop.run()
         except KeyboardInterrupt:
             shown.close()
-            shown.say(f"stopped at step {loop.state.step}; resume with folder={str(folder)!r}, resume=True")
+            shown.say(f"{STOPPED} at step {loop.state.step}; resume with folder={str(folder)!r}, resume=True")
             raise
         finally:
             for tracker in trackers:
@@ -166,21 +168,29 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
 
     settings, train = problem.settings, problem.train
     fabric = Fabric(**_device(settings.training.device), precision=settings.training.precision)
-    start, scales = problem.start, Scales.of(train, path)
-    if start is not None:
-        scales = start.scales_for(problem.physics, scales)
-    windows = Windows.of(train, settings.window)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.training.seed)
-        network = Network.fitting(problem.physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
-    if start is not None:
-        shown.say(str(start.into(network)))
+    network, known_noise = _network(problem, path, shown)
     network = network.to(fabric.device)
     if settings.training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     way = recipe(network, train.to(fabric.device), path)
     validator = Validator.of(problem.held_out.to(fabric.device), settings.window)
-    return Loop(network, way, validator, settings.training, folder, shown, trackers, fabric)
+    return Loop(network, way, validator, settings.training, folder, shown, trackers, fabric, known_noise)
+
+
+def _network(problem: Problem, path: AnyPath, shown: Meter) -> tuple[Network, Tensor | None]:
+    """The network as it begins, and the noise that is known of it where it begins as another model."""
+    start, settings, scales = problem.start, problem.settings, Scales.of(problem.train, path)
+    if start is not None:
+        scales = start.scales_for(problem.physics, scales)
+    window = Windows.of(problem.train, settings.window).gather(torch.zeros(1, dtype=torch.long))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.training.seed)
+        network = Network.fitting(problem.physics, settings, scales, window)
+    if start is None:
+        return network, None
+    reuse = start.into(network)
+    shown.say(str(reuse))
+    return network, start.noise if reuse.whole else None
 
 
 def _device(name: str) -> dict[str, Any]:
