@@ -1,7 +1,8 @@
 """Starting from another model: what of it fits a new network.
 
-Weights are reused by name where their shapes are the same. Between the same states the units are kept too, so that a
-model with the same nets begins as the very function it starts from.
+Weights of the same name and shape are reused. Where a residual has more or fewer states to see, it is reused state by
+state, by their names. Between the same states the units are kept too, so that a model with the same nets begins as the
+very function it starts from.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from torch import Tensor
 
 from greymatch.data.scaling import Scales
 from greymatch.errors import GreymatchError
+from greymatch.models.axes import Axes, moved
 from greymatch.models.file import read_parts
 from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
@@ -56,34 +58,45 @@ class Warm:
         return self.scales if all(described[key] == self.physics.get(key) for key in UNITS) else own
 
     def into(self, network: Network) -> Reuse:
-        """Put every weight that fits into `network`; those that tell parameters only where these are the same."""
-        told = network.physics.describe()["params"] == self.physics.get("params")
-        reused, fresh = [], []
+        """Put every weight that fits into `network`."""
+        found = {name: self._fitting(name, own, network) for name, own in network.named_parameters()}
         for name, own in network.named_parameters():
-            mine = self.weights.get(name)
-            fits = mine is not None and mine.shape == own.shape and (told or not name.startswith(OF_PARAMETERS))
-            if fits and mine is not None:
+            mine = found[name]
+            if mine is not None:
                 with torch.no_grad():
                     own.copy_(mine)
-            (reused if fits else fresh).append(name)
-        return Reuse(tuple(reused), tuple(fresh))
+        partly = [name for name, mine in found.items() if mine is not None and mine.shape != self.weights[name].shape]
+        fresh = [name for name, mine in found.items() if mine is None]
+        return Reuse(tuple(name for name in found if name not in {*partly, *fresh}), tuple(partly), tuple(fresh))
+
+    def _fitting(self, name: str, own: Tensor, network: Network) -> Tensor | None:
+        """What to put for a weight; those that tell parameters only where these are the same."""
+        mine, physics = self.weights.get(name), network.physics.describe()
+        if mine is None or (name.startswith(OF_PARAMETERS) and physics["params"] != self.physics.get("params")):
+            return None
+        if mine.shape == own.shape:
+            return mine
+        before, after = Axes.of(self.physics, self.settings).named(name), Axes.of(physics, network.settings).named(name)
+        return moved(mine, before[1], own, after[1], after[0]) if before and after else None
 
 
 @dataclass(frozen=True)
 class Reuse:
-    """Names of the weights taken over, and of those that begin anew."""
+    """Names of the weights taken over, wholly or for the states in common, and of those that begin anew."""
 
     reused: tuple[str, ...]
+    partly: tuple[str, ...]
     fresh: tuple[str, ...]
 
     @property
     def whole(self) -> bool:
         """Whether the network is now the one it starts from."""
-        return not self.fresh
+        return not (self.fresh or self.partly)
 
     def __str__(self) -> str:
+        partly = f"; for states of the same name: {_layers(self.partly)}" if self.partly else ""
         anew = f"; anew: {_layers(self.fresh)}" if self.fresh else "; nothing begins anew"
-        return f"taken from `start`: {_layers(self.reused) or 'nothing, no shape fits'}{anew}"
+        return f"taken from `start`: {_layers(self.reused) or 'no whole layer'}{partly}{anew}"
 
 
 def _layers(names: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ physics = gm.Physics(
     params={
         # what you do not know, with the range you believe in: gm.Uniform(low, high), gm.Normal(mean, std),
         # gm.LogNormal(median, log_std); a plain number is known and not inferred
-        "$parameter": gm.LogNormal($median, 1.0),
+        "$parameter": gm.LogNormal($median, 0.7),
     },
     order=$order,  # $order_note
 $more    # inputs=["drive"],  # measured inputs: the function is then known(t, x, p, u), with u.drive
