@@ -36,10 +36,9 @@ Change = Callable[[Path], object]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Every file and its content, but for locks, which are empty and stay."""
-    return {
-        str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"
-    }
+    """Every file and its content, but for locks, which are empty, and what Python compiles."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path): path.read_bytes() for path in files if path.name != ".lock" and path.suffix != ".pyc"}
 
 
 def refused(greymatch: Any, folder: Path, words: tuple[object, ...], told: str) -> None:
@@ -104,14 +103,8 @@ PHYSICS: list[tuple[str, Change, str]] = [
 @pytest.mark.parametrize(("change", "told"), [pytest.param(*case[1:], id=case[0]) for case in PHYSICS])
 def test_bad_physics(greymatch, user: Path, change: Change, told: str) -> None:
     change(user)
-    refused(greymatch, user, (*FIT, "--out", "run"), "holds a run already")  # nothing is loaded for a lost cause
-    before = tree(user)
-    done = greymatch(*FIT, "--out", "new")
-    assert (done.code, "Traceback" in done.err) == (2, False)
-    assert told in done.err
-    assert len(done.err) < SCREEN
-    left = {name: content for name, content in tree(user).items() if "__pycache__" not in name}
-    assert {name for name in left if name not in before} <= {str(user / "new/command.json")}
+    refused(greymatch, user, (*FIT, "--out", "new"), told)
+    assert not (user / "new").exists()
 
 
 @pytest.mark.parametrize(
@@ -155,18 +148,14 @@ def test_bad_names_of_physics(greymatch, user: Path, physics: str, told: str) ->
         ("matching.interpolant=linear", "has no acceleration to match"),
         ("matching.interpolant=lagrange", "must read like 'lagrange-5'"),
         ("matching.horizon=-2", "greater than 0; got -2"),
-        ("window=39", "leave a future"),
-        ("window=400", "must hold a trajectory that shows every state twice"),
+        ("window=40", "leave a future"),
+        ("window=400", "leave a future"),
         ("method=vgb", "Did you mean 'vgb-dm'"),
     ],
 )
 def test_bad_settings(greymatch, user: Path, setting: str, told: str) -> None:
-    done = greymatch(*FIT, "--set", setting, "--out", "new")
-    assert done.code == 2, done.out
-    assert told in done.err
-    assert len(done.err) < SCREEN
-    assert "Traceback" not in done.err
-    assert not (user / "new/model.safetensors").exists()
+    refused(greymatch, user, (*FIT, "--set", setting, "--out", "new"), told)
+    assert not (user / "new").exists()
 
 
 @pytest.mark.parametrize(
@@ -249,7 +238,7 @@ def test_a_model_of_ones_own_physics_needs_it(greymatch, user: Path) -> None:
     [
         (("forcast",), "forecast"),
         (("fit", "--minuts", "3"), "--minutes"),
-        (("fit", "--steps", "many"), "'many' is not a valid int"),
+        (("fit", "--steps", "many"), "--steps"),
         ((*FIT, "more", "words"), "unexpected extra argument"),
         ((*FIT, "--seed", "1", "--set", "training.seed=2"), "say the same"),
         ((*FIT, "--system", "pendulum"), "leave out --physics"),
@@ -259,14 +248,14 @@ def test_a_model_of_ones_own_physics_needs_it(greymatch, user: Path) -> None:
         (("forecast",), "Missing"),
         ((*FORECAST, "--times", "1:2:0.1"), "one of them"),
         ((*FORECAST[:-4], "--out", "out.nc"), "needs --times START:STOP:STEP or --to T"),
-        ((*FORECAST, "--draws", "0"), "0 is not in the range"),
+        ((*FORECAST, "--draws", "0"), "--draws"),
         ((*FORECAST, "--out", "out.docx"), "must end in"),
         ((*FORECAST, "--plot", "out.gif"), "must end in .png"),
         ((*FORECAST, "--until", "-5"), "empty"),
         ((*FORECAST, "--to", "0.5"), "must lie a step"),
         ((*INFER, "--level", "90"), "90"),
         ((*INFER, "--history", "nowhere.nc"), "no file 'nowhere.nc'"),
-        ((*REPORT, "--given", "0"), "0 is not in the range"),
+        ((*REPORT, "--given", "0"), "--given"),
         (("report", *MODEL), "needs --data FILE, or --system NAME"),
     ],
 )
@@ -296,10 +285,8 @@ def test_a_full_disk_leaves_nothing_half_written(
 
 def test_a_disk_that_fills_up_leaves_no_model(greymatch, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", full)
-    done = greymatch(*FIT, "--out", "new")
-    assert done.code == 2
-    assert "No space left on device" in done.err
-    assert [path.name for path in (user / "new").iterdir() if path.name != ".lock"] == []
+    refused(greymatch, user, (*FIT, "--out", "new"), "No space left on device")
+    assert not (user / "new").exists()
 
 
 def full(descriptor: int) -> None:

@@ -97,7 +97,8 @@ def _residual(network: Network, angle: float) -> torch.Tensor:
     names = network.physics.phase
     state = torch.tensor([[angle if name.startswith("angle") else 0.0 for name in names]])
     latents = Latents(torch.zeros(1, 1), torch.full((1, network.settings.encoder.latents), 0.4))
-    return network.dynamics.field(state, latents.z)
+    with torch.no_grad():
+        return network.dynamics.field(state, latents.z)
 
 
 def test_what_is_no_model_is_refused(tmp_path: Path):

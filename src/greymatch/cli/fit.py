@@ -25,7 +25,7 @@ from greymatch.cli.options import (
     ValidationFile,
 )
 from greymatch.cli.output import Output
-from greymatch.cli.running import Command, started, train
+from greymatch.cli.running import Command, forget, started, train
 from greymatch.cli.source import Problem, Source
 from greymatch.errors import GreymatchError
 
@@ -93,7 +93,6 @@ def _where(run: Path | None, out: Path | None) -> Path:
 def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any], output: Output) -> GreyBox:
     from greymatch.methods import method_named
     from greymatch.settings import flat
-    from greymatch.training.run import Lock
 
     source.check()
     if started(where):
@@ -104,11 +103,15 @@ def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any
     problem = source.open()
     told = Command(source, problem.settings.updated(base).updated(with_budget(asked)))
     method_named(told.settings.method)
-    with Lock(folder(where)):  # not over the words of a run under way
-        told.write(where)
+    told.begin(folder(where))
     for choice in problem.chosen({**flat(base), **with_budget(asked)}):
         output.note(f"chosen: {choice}")
-    return _fitted(problem, told, where, output.quiet)
+    try:
+        return _fitted(problem, told, where, output.quiet)
+    except GreymatchError:
+        if not started(where):
+            forget(where)
+        raise
 
 
 def _resumed(where: Path, source: Source, asked: dict[str, Any], quiet: bool) -> tuple[Path, GreyBox]:
