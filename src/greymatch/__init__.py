@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from greymatch import systems as systems
     from greymatch import weather as weather
+    from greymatch.checking.check import Check as Check
+    from greymatch.checking.check import check as check
     from greymatch.data.noise import estimate_noise as estimate_noise
     from greymatch.data.read import read as read
     from greymatch.data.trajectories import Trajectories as Trajectories
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from greymatch.report.build import write_report as write_report
     from greymatch.settings import Settings as Settings
     from greymatch.training.fit import fit as fit
-    from greymatch.training.fit import suited as suited
+    from greymatch.training.suited import suited as suited
 
 try:
     __version__ = version("greymatch")
@@ -42,6 +44,7 @@ except PackageNotFoundError:  # a source tree that is not installed
 
 # where each public name lives; loaded when first used, so that `import greymatch` takes no time
 _HOMES = {
+    "Check": "checking.check",
     "Evaluation": "evaluation",
     "Fixed": "physics.priors",
     "Forecast": "forecast.forecast",
@@ -55,6 +58,7 @@ _HOMES = {
     "Trajectories": "data.trajectories",
     "TruncatedNormal": "physics.priors",
     "Uniform": "physics.priors",
+    "check": "checking.check",
     "divergence": "physics.operators",
     "estimate_noise": "data.noise",
     "evaluate": "evaluation",
@@ -64,7 +68,7 @@ _HOMES = {
     "load": "models.file",
     "read": "data.read",
     "score": "forecast.scores",
-    "suited": "training.fit",
+    "suited": "training.suited",
     "write": "data.write",
     "write_report": "report.build",
 }

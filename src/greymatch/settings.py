@@ -201,7 +201,7 @@ class Settings(Section):
     def updated(self, changes: dict[str, Any]) -> Self:
         """A copy with dotted keys or nested sections changed and checked."""
         tree = self.model_dump()
-        for key, value in _flat(changes).items():
+        for key, value in flat(changes).items():
             _put(tree, key, value)
         return type(self).checked(tree)
 
@@ -222,11 +222,12 @@ def known_keys(section: type[BaseModel] = Settings, prefix: str = "") -> dict[st
     return keys
 
 
-def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A nested tree by dotted keys."""
+    found: dict[str, Any] = {}
     for key, value in tree.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return flat
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return found
 
 
 def _put(tree: dict[str, Any], key: str, value: Any) -> None:

@@ -14,7 +14,7 @@ import pytest
 import greymatch as gm
 from greymatch.cli import data as data_command
 
-COMMANDS = ("demo", "fit", "forecast", "infer", "report", "systems", "data", "settings", "bench")
+COMMANDS = ("demo", "init", "check", "fit", "forecast", "infer", "report", "systems", "data", "settings", "bench")
 HEAVY = ("torch", "numpy", "xarray", "pandas", "matplotlib", "pydantic", "scipy")
 HELP = f"""
 import sys

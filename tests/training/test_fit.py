@@ -31,7 +31,6 @@ from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Uniform
 from greymatch.settings import Settings
-from greymatch.systems import pendulum
 from greymatch.training.fit import fit, suited
 from greymatch.training.progress import Moment
 
@@ -477,16 +476,6 @@ def test_physics_that_cannot_be_trained_is_refused_before_anything_is_written(
                 quiet=True,
             )
     assert list(tmp_path.iterdir()) == []
-
-
-def test_settings_suit_the_length_of_the_data(decay: Physics, decays: Decays):
-    for points in (3, 4, 6, 20, 41):
-        settings = suited(decay, decays(3).first(points))
-        assert 2 <= settings.lengths[-1] <= settings.window < points
-
-
-def test_a_built_in_system_has_settings_of_its_own(swings: tuple[Trajectories, Trajectories]):
-    assert suited(pendulum.physics, swings[0]) == pendulum.settings("vgb-dm")
 
 
 def test_the_arguments_of_fit_go_before_its_settings(decay: Physics, decays: Decays, tiny: Settings):

@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from greymatch.cli import bench, data, demo, explain, fit, forecast, infer, report, settings, systems, weather
+from greymatch.cli import (
+    bench,
+    check,
+    data,
+    demo,
+    explain,
+    fit,
+    forecast,
+    infer,
+    init,
+    report,
+    settings,
+    systems,
+    weather,
+)
 from greymatch.cli.guard import Guarded
 
 app = typer.Typer(
@@ -18,7 +32,7 @@ app = typer.Typer(
     epilog="Start with: greymatch demo",
 )
 
-for module in (demo, fit, forecast, infer, explain, report, systems, data, settings):
+for module in (demo, init, check, fit, forecast, infer, explain, report, systems, data, settings):
     app.command(module.__name__.rpartition(".")[2], epilog=module.EXAMPLE)(module.command)
 app.add_typer(bench.app, name="bench")
 app.add_typer(weather.app, name="weather")

@@ -10,7 +10,7 @@ from typing import Any
 
 from greymatch.errors import GreymatchError
 
-_BARE = re.compile(r"[A-Za-z][\w.+-]*")
+_BARE = re.compile(r"[A-Za-z][\w.:+-]*")
 BUDGET = ("training.minutes", "training.steps")
 
 

@@ -9,9 +9,23 @@ import typer
 
 from greymatch.cli.assignments import chosen, config, with_budget
 from greymatch.cli.files import folder
-from greymatch.cli.options import Changes, Json, Minutes, PhysicsFile, Quiet
+from greymatch.cli.options import (
+    Changes,
+    Config,
+    DataFile,
+    Inputs,
+    Json,
+    Minutes,
+    PhysicsFile,
+    Quiet,
+    States,
+    SystemName,
+    TimeName,
+    TrajectoryName,
+    ValidationFile,
+)
 from greymatch.cli.output import Output
-from greymatch.cli.running import Command, started, train
+from greymatch.cli.running import Command, forget, started, train
 from greymatch.cli.source import Problem, Source
 from greymatch.errors import GreymatchError
 
@@ -22,6 +36,7 @@ EXAMPLE = (
     "Examples:\n\n"
     "greymatch fit --system pendulum --minutes 3 --out runs/pendulum\n\n"
     "greymatch fit --physics swing.py:physics --data swings.csv --trajectory id --time t --set residual.width=32\n\n"
+    "greymatch fit --physics swing.py:physics --data more.csv --start runs/swing/model.safetensors\n\n"
     "greymatch fit --resume runs/swing"
 )
 
@@ -30,17 +45,19 @@ def command(
     run: Annotated[
         Path | None, typer.Argument(metavar="FOLDER", help="With --resume: the run.", show_default=False)
     ] = None,
-    system: Annotated[str | None, typer.Option(metavar="NAME", help="A built-in system.")] = None,
+    system: SystemName = None,
     physics: PhysicsFile = None,
-    data: Annotated[str | None, typer.Option(metavar="FILE", help="Trajectories to learn from.")] = None,
-    validation: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Trajectories to choose the weights by; else a tenth of --data.")
+    data: DataFile = None,
+    validation: ValidationFile = None,
+    states: States = None,
+    inputs: Inputs = None,
+    trajectory: TrajectoryName = None,
+    time: TimeName = None,
+    settings: Config = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Model file to start from: its weights are reused where they fit."),
     ] = None,
-    states: Annotated[str | None, typer.Option(metavar="A,B", help="State columns; else those of the physics.")] = None,
-    inputs: Annotated[str | None, typer.Option(metavar="U", help="Input columns; else those of the physics.")] = None,
-    trajectory: Annotated[str | None, typer.Option(metavar="COL", help="Name of the trajectory column.")] = None,
-    time: Annotated[str | None, typer.Option(metavar="COL", help="Name of the time column.")] = None,
-    settings: Annotated[Path | None, typer.Option("--config", metavar="FILE.toml", help="Settings.")] = None,
     changes: Changes = None,
     minutes: Minutes = None,
     steps: Annotated[int | None, typer.Option(help="Budget in steps.")] = None,
@@ -52,7 +69,7 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Fit a model to trajectories: a built-in system's, or your own with your own physics."""
-    source = Source(system, physics, data, validation, states, inputs, trajectory, time)
+    source = Source(system, physics, data, validation, states, inputs, trajectory, time, start)
     options = {"training__minutes": minutes, "training__steps": steps, "training__seed": seed, "method": method}
     asked = chosen(changes or [], **options)
     output = Output(quiet, as_json)
@@ -62,7 +79,7 @@ def command(
         raise GreymatchError(f"FOLDER is for --resume; got {str(run)!r}. Name the folder of a new run with --out.")
     else:
         where = out or Path("runs") / source.name
-        model = _new(where, source, config(settings), asked, quiet)
+        model = _new(where, source, config(settings), asked, output)
     _tell(output, model, where)
 
 
@@ -73,9 +90,9 @@ def _where(run: Path | None, out: Path | None) -> Path:
     return next(iter(found.values()))
 
 
-def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any], quiet: bool) -> GreyBox:
+def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any], output: Output) -> GreyBox:
     from greymatch.methods import method_named
-    from greymatch.training.run import Lock
+    from greymatch.settings import flat
 
     source.check()
     if started(where):
@@ -86,9 +103,15 @@ def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any
     problem = source.open()
     told = Command(source, problem.settings.updated(base).updated(with_budget(asked)))
     method_named(told.settings.method)
-    with Lock(folder(where)):  # not over the words of a run under way
-        told.write(where)
-    return _fitted(problem, told, where, quiet)
+    told.begin(folder(where))
+    for choice in problem.chosen({**flat(base), **with_budget(asked)}):
+        output.note(f"chosen: {choice}")
+    try:
+        return _fitted(problem, told, where, output.quiet)
+    except GreymatchError:
+        if not started(where):
+            forget(where)
+        raise
 
 
 def _resumed(where: Path, source: Source, asked: dict[str, Any], quiet: bool) -> tuple[Path, GreyBox]:
@@ -106,6 +129,7 @@ def _fitted(problem: Problem, told: Command, where: Path, quiet: bool) -> GreyBo
             problem.data,
             problem.validation,
             settings=told.settings,
+            start=told.source.start,
             folder=where,
             resume=started(where),
             progress=progress,

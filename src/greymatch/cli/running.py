@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,17 @@ class Command:
 
     source: Source
     settings: Settings
+
+    def begin(self, folder: Path) -> None:
+        """Write it, but not over the words of a run under way; what cannot be written leaves nothing."""
+        from greymatch.training.run import Lock
+
+        with Lock(folder):
+            try:
+                self.write(folder)
+            except GreymatchError:
+                sweep(folder)
+                raise
 
     def write(self, folder: Path) -> None:
         from greymatch import __version__
@@ -71,7 +83,7 @@ def _differs(one: Settings, other: Settings, key: str) -> bool:
 
 
 class Wordless:
-    """A meter whose `say` is left to the command, which knows better how to go on."""
+    """A meter that leaves the words about a stop to the command, which knows better how to go on."""
 
     def __init__(self, inner: Meter) -> None:
         self._inner = inner
@@ -80,7 +92,10 @@ class Wordless:
         self._inner.show(moment)
 
     def say(self, text: str) -> None:
-        return None
+        from greymatch.training.fit import STOPPED
+
+        if not text.startswith(STOPPED):
+            self._inner.say(text)
 
     def close(self) -> None:
         self._inner.close()
@@ -109,11 +124,22 @@ def started(folder: Path) -> bool:
 
 
 def forget(folder: Path) -> None:
-    """Remove the run in `folder`: the files a fit writes, and no others."""
+    """Remove the run in `folder`: the files a fit writes, no others, and the folder if nothing else is in it."""
     from greymatch.training.loop import BEST, LAST
-    from greymatch.training.run import PLAN, Lock
+    from greymatch.training.run import METRICS, MODEL, PLAN, Lock
 
     if folder.is_dir():
         with Lock(folder):
-            for name in (LAST, BEST, PLAN, COMMAND, "model.safetensors", "metrics.jsonl"):
+            for name in (LAST, BEST, PLAN, COMMAND, MODEL, METRICS):
                 (folder / name).unlink(missing_ok=True)
+            sweep(folder)
+
+
+def sweep(folder: Path) -> None:
+    """Remove a folder with nothing in it but the lock that we hold."""
+    from greymatch.training.run import LOCK
+
+    if {path.name for path in folder.iterdir()} <= {LOCK}:
+        with suppress(OSError):
+            (folder / LOCK).unlink(missing_ok=True)
+            folder.rmdir()

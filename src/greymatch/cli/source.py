@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,12 @@ from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
     from greymatch.data.trajectories import Trajectories
+    from greymatch.models.warm import Warm
     from greymatch.physics.physics import Physics
     from greymatch.settings import Settings
+    from greymatch.training.suited import Choice
 
-_FILES = ("data", "validation")
+_FILES = ("data", "validation", "start")
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,13 @@ class Problem:
     data: Trajectories
     validation: Trajectories | None
     settings: Settings
+    choices: list[Choice] = field(default_factory=list)
+
+    def chosen(self, told: dict[str, Any]) -> list[Choice]:
+        """What was chosen from the data and not overruled by the user."""
+        from greymatch.settings import flat
+
+        return [choice for choice in self.choices if choice.key not in flat(told)]
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,7 @@ class Source:
     inputs: str | None = None
     trajectory: str | None = None
     time: str | None = None
+    start: str | None = None
 
     def said(self) -> dict[str, str]:
         return {name: value for name, value in asdict(self).items() if value is not None}
@@ -59,7 +69,7 @@ class Source:
     def check(self) -> None:
         said = self.said()
         if self.system is not None:
-            extra = [f"--{name}" for name in said if name != "system"]
+            extra = [f"--{name}" for name in said if name not in ("system", "start")]
             if extra:
                 raise GreymatchError(f"`--system` brings its own physics and data; leave out {', '.join(extra)}.")
         elif self.physics is None or self.data is None:
@@ -74,17 +84,26 @@ class Source:
 
     def _system(self) -> Problem:
         from greymatch.bench.plan import system_named
+        from greymatch.training.suited import choose
 
         system = system_named(str(self.system))
-        return Problem(system.physics, system.data("train"), system.data("val"), system.settings())
+        train = system.data("train")
+        found = choose(system.physics, train, self._warm())
+        return Problem(system.physics, train, system.data("val"), found.settings, found.choices)
 
     def _files(self) -> Problem:
-        from greymatch.training.fit import suited
+        from greymatch.training.suited import choose
 
         physics = load_physics(str(self.physics))
         data = self._read(str(self.data), physics)
         validation = self._read(self.validation, physics) if self.validation else None
-        return Problem(physics, data, validation, suited(physics, data))
+        found = choose(physics, data, self._warm())
+        return Problem(physics, data, validation, found.settings, found.choices)
+
+    def _warm(self) -> Warm | None:
+        from greymatch.models.warm import Warm
+
+        return None if self.start is None else Warm.of(self.start)
 
     def _read(self, path: str, physics: Physics) -> Trajectories:
         from greymatch.data.read import read

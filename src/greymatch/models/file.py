@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -50,17 +52,46 @@ def load(path: str | Path, physics: Physics | None = None) -> GreyBox:
     tensors, header = read_tensors(Path(path))
     _check_header(header, path)
     known = _resolved(header, physics, path)
-    try:
-        settings = Settings.checked(_migrated(header["settings"], header["format"]))
+    with _as_described(path):
+        parts = _parts(tensors, header)
         shapes = Shapes(**{**header["shapes"], "grid": tuple(header["shapes"]["grid"])})
-        scales = Scales(**_section(tensors, "scales."))
-        _check_fit(known, settings, scales, shapes)
+        _check_fit(known, parts.settings, parts.scales, shapes)
         with torch.random.fork_rng(devices=[]):  # nets start at random, which is no business of the caller's
-            network = Network(known, settings, scales, shapes)
-        network.load_state_dict(_added(header["format"], known, shapes) | _section(tensors, "weights."))
-    except (TypeError, KeyError, RuntimeError) as error:
-        raise GreymatchError(f"{str(path)!r} does not hold the model its header describes: {error}") from None
+            network = Network(known, parts.settings, parts.scales, shapes)
+        network.load_state_dict(parts.weights)
     return GreyBox(known, network.eval(), header.get("record", {}))
+
+
+class Parts(NamedTuple):
+    """What a model file holds, whatever the physics."""
+
+    weights: dict[str, torch.Tensor]
+    scales: Scales
+    settings: Settings
+    physics: dict[str, Any]
+
+
+def read_parts(path: Path) -> Parts:
+    """Weights, scales, settings and described physics of a model file, for a model that starts from it."""
+    tensors, header = read_tensors(path)
+    _check_header(header, path)
+    with _as_described(path):
+        return _parts(tensors, header)
+
+
+def _parts(tensors: dict[str, torch.Tensor], header: dict[str, Any]) -> Parts:
+    settings = Settings.checked(_migrated(header["settings"], header["format"]))
+    weights = _added(header) | _section(tensors, "weights.")
+    return Parts(weights, Scales(**_section(tensors, "scales.")), settings, header["physics"])
+
+
+@contextmanager
+def _as_described(path: str | Path) -> Iterator[None]:
+    """Whatever does not hold together is an error of the file."""
+    try:
+        yield
+    except (TypeError, KeyError, AttributeError, RuntimeError) as error:
+        raise GreymatchError(f"{str(path)!r} does not hold the model its header describes: {error}") from None
 
 
 def _check_header(header: dict[str, Any], path: str | Path) -> None:
@@ -83,12 +114,13 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
     return settings
 
 
-def _added(written: int, physics: Physics, shapes: Shapes) -> dict[str, torch.Tensor]:
+def _added(header: dict[str, Any]) -> dict[str, torch.Tensor]:
     """What a file of an older format does not hold, as it was then: a noise of zero meant that no member is kicked."""
+    written, states = header["format"], len(header["physics"]["states"])
     added = {"kicked": torch.ones(()), "refined": torch.zeros(())} if written < 3 else {}
     added |= {"usual": torch.zeros(())} if written < 4 else {}
     if written < 5:
-        added |= {"observed": torch.zeros(len(physics.states)), "blind": torch.zeros(shapes.free)}
+        added |= {"observed": torch.zeros(states), "blind": torch.zeros(header["shapes"]["free"])}
     return added
 
 

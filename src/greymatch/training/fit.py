@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from greymatch.data.noise import assumed_noise, told_noise, with_noise
 from greymatch.data.scaling import Scales
@@ -23,22 +24,23 @@ from greymatch.models.file import load
 from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
 from greymatch.models.unusual import seen_range
-from greymatch.physics.check import check_physics
+from greymatch.models.warm import Warm
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
 from greymatch.training.certainty import calibrate_parameters
+from greymatch.training.checks import check_data, check_function, check_same_grid
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, meter
 from greymatch.training.recipe import recipe
-from greymatch.training.run import METRICS, MODEL, Lock, check_plan, fingerprint, run_folder
+from greymatch.training.run import METRICS, MODEL, Lock, check_plan, digest, fingerprint, run_folder
+from greymatch.training.suited import DEFAULT_MINUTES, Suited, choose, suited
 from greymatch.training.tracker import JsonlTracker, Tracker
 from greymatch.training.validation import Validator
 
-DEFAULT_MINUTES = 3.0
 ODE_THREADS = 1  # small nets: a second thread costs more in waiting than it saves in work
 HELD_OUT = 0.1
-CHECKED_ROWS = 256
+STOPPED = "stopped"
 
 
 def fit(
@@ -51,6 +53,7 @@ def fit(
     seed: int | None = None,
     method: str | None = None,
     settings: Settings | None = None,
+    start: GreyBox | str | Path | None = None,
     folder: str | Path | None = None,
     resume: bool = False,
     trackers: Sequence[Tracker] = (),
@@ -65,27 +68,28 @@ def fit(
     ```
 
     Without `validation`, a tenth of the trajectories is held out. The budget is `steps`, `minutes`, or both
-    (whichever ends first). The weights that forecast the validation trajectories best are kept. `folder` holds
-    checkpoints and metrics (a temporary one by default).
+    (whichever ends first). The weights that forecast the validation trajectories best are kept. Without `settings`,
+    they are chosen from the data and shown. `start` is a model, or its file, whose weights are reused where shapes
+    allow. `folder` holds checkpoints and metrics (a temporary one by default).
     """
-    _check_data(physics, data, "data")
-    settings = _settings(settings or suited(physics, data), minutes, steps, seed, method)
+    check_data(physics, data, "data")
+    warm = None if start is None else Warm.of(start)
+    found = Suited(settings, []) if settings else choose(physics, data, warm)
+    settings = _settings(found.settings, minutes, steps, seed, method)
     _device(settings.training.device)
     train, held_out = parts(data.to("cpu"), validation, settings.training.seed)
-    _check_data(physics, held_out, "validation")
-    if held_out.values.shape[3:] != train.values.shape[3:]:
-        raise GreymatchError(
-            f"`validation` must lie on the grid of `data`, {tuple(train.values.shape[3:])}; "
-            f"got {tuple(held_out.values.shape[3:])}."
-        )
+    check_data(physics, held_out, "validation")
+    check_same_grid(train, held_out)
     shown = progress or meter(quiet)
     noise = assumed_noise(settings.data.noise, train)
     shown.say(told_noise(noise, settings.data.noise))
     train, held_out = with_noise(noise, train, held_out)
     where = run_folder(folder)
     try:
+        for choice in found.choices:
+            shown.say(str(choice))
         with threads(ODE_THREADS if not data.grid else None):
-            model = _fit(Problem(physics, train, held_out, settings), where, resume, list(trackers), shown)
+            model = _fit(Problem(physics, train, held_out, settings, warm), where, resume, list(trackers), shown)
     finally:
         shown.close()
     if folder is None:  # only a run that was stopped is worth keeping where nobody asked for it
@@ -113,6 +117,7 @@ class Problem:
     train: Trajectories
     held_out: Trajectories
     settings: Settings
+    start: Warm | None = None
 
     def plan(self) -> dict[str, Any]:
         """What a run must share with another to be the same run."""
@@ -121,13 +126,14 @@ class Problem:
             "physics": self.physics.describe(),
             "data": fingerprint(self.train),
             "validation": fingerprint(self.held_out),
+            "start": None if self.start is None else digest(self.start.weights),
         }
 
 
 def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], shown: Meter) -> GreyBox:
     known = method_named(problem.settings.method).known(problem.physics)
     path = interpolated(problem.train, problem.settings, known.order)
-    _check_function(known, problem.train, path)
+    check_function(known, problem.train, path)
     with Lock(folder):
         check_plan(folder, problem.plan(), resume)
         if resume and (folder / MODEL).exists():
@@ -140,7 +146,7 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
             loop.run()
         except KeyboardInterrupt:
             shown.close()
-            shown.say(f"stopped at step {loop.state.step}; resume with folder={str(folder)!r}, resume=True")
+            shown.say(f"{STOPPED} at step {loop.state.step}; resume with folder={str(folder)!r}, resume=True")
             raise
         finally:
             for tracker in trackers:
@@ -168,18 +174,30 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
 
     settings, train = problem.settings, problem.train
     fabric = Fabric(**_device(settings.training.device), precision=settings.training.precision)
-    scales = Scales.of(train, path)
-    windows = Windows.of(train, settings.window)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.training.seed)
-        network = Network.fitting(problem.physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
-    network.observed.copy_(torch.tensor(train.noise or 0.0))
+    network, known_noise = _network(problem, path, shown)
     network = network.to(fabric.device)
     if settings.training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     way = recipe(network, train.to(fabric.device), path)
     validator = Validator.of(problem.held_out.to(fabric.device), settings.window)
-    return Loop(network, way, validator, settings.training, folder, shown, trackers, fabric)
+    return Loop(network, way, validator, settings.training, folder, shown, trackers, fabric, known_noise)
+
+
+def _network(problem: Problem, path: AnyPath, shown: Meter) -> tuple[Network, Tensor | None]:
+    """The network as it begins, and the noise that is known of it where it begins as another model."""
+    start, settings, scales = problem.start, problem.settings, Scales.of(problem.train, path)
+    if start is not None:
+        scales = start.scales_for(problem.physics, scales)
+    window = Windows.of(problem.train, settings.window).gather(torch.zeros(1, dtype=torch.long))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.training.seed)
+        network = Network.fitting(problem.physics, settings, scales, window)
+    network.observed.copy_(torch.tensor(problem.train.noise or 0.0))
+    if start is None:
+        return network, None
+    reuse = start.into(network)
+    shown.say(str(reuse))
+    return network, start.noise if reuse.whole else None
 
 
 def _device(name: str) -> dict[str, Any]:
@@ -220,64 +238,6 @@ def _settings(
     chosen = settings.updated(changes)
     method_named(chosen.method)
     return chosen
-
-
-def suited(physics: Physics, data: Trajectories) -> Settings:
-    """Settings for this problem: the preset of a built-in system, or ones that suit the shape of the data.
-
-    The window is up to a third of a trajectory, and histories down to a fifth of that are learned too.
-    """
-    from greymatch.systems import SYSTEMS
-
-    for system in SYSTEMS.values():
-        if system.physics == physics:
-            return system.settings()
-    points = int(data.lengths.median())
-    window = min(max(6, points // 3 + 1), max(2, points // 2))
-    shortest = min(window, max(5, window // 5))
-    fields = {"encoder.kind": "conv", "encoder.width": 32, "residual.kind": "conv", "training.batch": 32}
-    return Settings(window=window, shortest=shortest).updated(fields if data.grid else {})
-
-
-def _check_data(physics: Physics, data: Trajectories, argument: str) -> None:
-    if not isinstance(physics, Physics):
-        raise GreymatchError(f"`physics` must be a Physics; got {physics!r}. Write Physics(function, states=[...]).")
-    if not isinstance(data, Trajectories):
-        raise GreymatchError(
-            f"`{argument}` must be Trajectories; got {type(data).__name__}. Use read(...) to make them."
-        )
-    if data.states != physics.states:
-        raise GreymatchError(
-            f"`{argument}` must hold the physics' states {list(physics.states)} in that order; "
-            f"got {list(data.states)}. "
-            f"Read them with states={list(physics.states)}."
-        )
-    if data.grid != physics.grid:
-        raise GreymatchError(
-            f"`{argument}` must have the physics' grid axes {list(physics.grid)}, in that order; "
-            f"got {list(data.grid)}. Rename or transpose them."
-        )
-    names = data.inputs.names if data.inputs else ()
-    if tuple(names) != physics.inputs:
-        raise GreymatchError(
-            f"physics declares inputs {list(physics.inputs)}; `{argument}` carries {list(names)}. "
-            "Read with inputs=[...]."
-        )
-    if data.inputs is not None:
-        observed = data.trimmed()
-        data.inputs.check_covers(torch.arange(len(data), device=data.times.device), observed.times, data.labels)
-
-
-def _check_function(physics: Physics, data: Trajectories, path: AnyPath) -> None:
-    """Run the user's function on real rows before anything expensive: first, last and random points of trajectories."""
-    rows = torch.arange(len(data))[:CHECKED_ROWS]
-    last = (data.lengths[rows] - 1)[:, None]
-    anywhere = (torch.rand((len(rows), 2), generator=torch.Generator().manual_seed(0)) * (last + 1)).long()
-    times = data.times[rows[:, None], torch.cat([torch.zeros_like(last), last, anywhere], 1)]
-    matched = path.at(rows, times)
-    moving = torch.cat([matched.position] + [matched.velocity] * (physics.order - 1), 2)
-    inputs = data.inputs.at(rows, times).flatten(0, 1).float() if data.inputs else None
-    check_physics(physics, times.flatten(), moving.flatten(0, 1).float(), inputs)
 
 
 def _record(loop: Loop, problem: Problem) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from greymatch.training.validation import Validator
 
 SHOW_SECONDS = 0.5
 VALIDATING = 0.1  # of the time, at most
+NOISE_DECAY, KNOWN_FOR = 0.98, 50.0
 LAST, BEST = "last.safetensors", "best.safetensors"
 CLOCKS = {"wall": time.monotonic, "processor": time.process_time}
 
@@ -48,6 +49,7 @@ class Loop:
     meter: Meter
     trackers: list[Tracker]
     fabric: Any
+    known_noise: Tensor | None = None
     state: RunState = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,13 +61,21 @@ class Loop:
         self.objective, self.optimizer = self.fabric.setup(self.way.objective, optimizer)
         self.generator = torch.Generator(device).manual_seed(self.settings.seed)
         self.state = RunState(
-            noise=RunningMean.starting(torch.ones(self.way.objective.channels, device=device), 0.98),
+            noise=self._first_noise(torch.ones(self.way.objective.channels, device=device)),
             gradient=RunningMean.starting(torch.ones((), device=device), 0.99),
             averaged={name: value.clone() for name, value in self.network.state_dict().items()},
         )
         self._clock = CLOCKS[self.settings.clock]
         self._shown = self._saved = time.monotonic()
         self._rate = (time.monotonic(), 0)
+
+    def _first_noise(self, unknown: Tensor) -> RunningMean:
+        """What errors count before any is seen: nothing is known, or what the model that it starts from was off by."""
+        if self.known_noise is None:
+            return RunningMean.starting(unknown, NOISE_DECAY)
+        known = self.known_noise.to(unknown).square()
+        known = torch.cat([unknown[: len(unknown) - len(known)], known])
+        return RunningMean(known, torch.full((), KNOWN_FOR, device=unknown.device), NOISE_DECAY)
 
     @property
     def fraction(self) -> float:
@@ -85,12 +95,18 @@ class Loop:
         self._ticked = self._clock()
         with Interrupt() as interrupt:
             if not self.state.step:
-                self.checkpoint()
+                self._begin()
             while not self.state.finished:
                 self._advance()
                 if interrupt.asked:
                     self.checkpoint()
                     raise KeyboardInterrupt
+        self.checkpoint()
+
+    def _begin(self) -> None:
+        """A model that goes on from another is no worse than that: its first weights are judged, too."""
+        if self.known_noise is not None:
+            self._validate()
         self.checkpoint()
 
     def _advance(self) -> None:

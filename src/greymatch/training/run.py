@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
@@ -86,8 +89,13 @@ def _stored(path: Path) -> dict[str, Any]:
 
 def fingerprint(data: Trajectories) -> str:
     """A digest of the observations and inputs, to tell whether data are the same."""
-    digest = hashlib.sha256()
     driving = (data.inputs.times, data.inputs.values, data.inputs.seen) if data.inputs else ()
-    for tensor in (data.times, data.values, data.mask, *driving):
-        digest.update(tensor.cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()[:16]
+    return digest(dict(enumerate((data.times, data.values, data.mask, *driving))))
+
+
+def digest(tensors: Mapping[Any, Tensor]) -> str:
+    """A short name for the content of tensors, in their order."""
+    found = hashlib.sha256()
+    for tensor in tensors.values():
+        found.update(tensor.cpu().contiguous().numpy().tobytes())
+    return found.hexdigest()[:16]

@@ -1,0 +1,96 @@
+"""From a single to a double pendulum: what a model of the one is worth to a model of the other.
+
+Both lose energy to a friction that the physics does not know. The upper arm has the name that the single pendulum has,
+so the residual that was learned for it is reused for this arm; what concerns the lower arm begins anew.
+
+    python examples/double_pendulum.py              # about 3 minutes on one core
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+import torch
+
+import greymatch as gm
+from greymatch.simulation.simulate import simulate
+
+ARMS = ("angle", "lower")
+OMEGA, XI = gm.Uniform(0.785, 3.14), gm.Uniform(0.6, 1.5)
+TIMES = torch.linspace(0, 10, 101, dtype=torch.float64)
+GIVEN = 26
+
+
+def swing(t: Any, x: Any, p: Any) -> dict[str, Any]:
+    """Two equal arms with equal masses at their ends, without friction; omega^2 is g over the length of an arm."""
+    between = x.angle - x.lower
+    c, s, weight = torch.cos(between), torch.sin(between), p.omega**2
+    upper = weight * (torch.sin(x.lower) * c - 2 * torch.sin(x.angle)) - s * (c * x.angle_dot**2 + x.lower_dot**2)
+    lower = 2 * weight * (torch.sin(x.angle) * c - torch.sin(x.lower)) + s * (2 * x.angle_dot**2 + c * x.lower_dot**2)
+    return {"angle": upper / (2 - c**2), "lower": lower / (2 - c**2)}
+
+
+def slowed(t: Any, x: Any, p: Any) -> dict[str, Any]:
+    known = swing(t, x, p)
+    return {"angle": known["angle"] - p.xi * x.angle_dot, "lower": known["lower"] - p.xi * x.lower_dot}
+
+
+PHYSICS = gm.Physics(swing, ARMS, {"omega": OMEGA}, order=2)
+TRUTH = gm.Physics(slowed, ARMS, {"omega": OMEGA, "xi": XI}, order=2)
+
+
+def recorded(count: int, seed: int) -> gm.Trajectories:
+    """Double pendulums let go at rest, each with its own length and friction."""
+    rng = np.random.default_rng(seed)
+    theta = TRUTH.push(torch.as_tensor(rng.standard_normal((count, 2))))
+    start = np.concatenate([rng.uniform(-1, 1, (count, 2)), np.zeros((count, 2))], 1)
+    values = simulate(TRUTH, torch.as_tensor(start), TIMES, theta)[:, :, :2]
+    seen = torch.ones_like(values, dtype=torch.bool)
+    truth = {"omega": theta[:, 0].numpy()}
+    return gm.Trajectories(ARMS, TIMES.repeat(count, 1), values, seen, np.arange(count), truth=truth)
+
+
+def single_pendulum(steps: int) -> gm.GreyBox:
+    system = gm.systems.pendulum
+    return gm.fit(system.physics, system.data("train").first(101), settings=settings(), steps=steps, quiet=True)
+
+
+def settings() -> gm.Settings:
+    return gm.Settings(window=GIVEN).updated({"training.validations": 5, "training.batch": 64})
+
+
+def judged(
+    data: gm.Trajectories, test: gm.Trajectories, start: gm.GreyBox | None, steps: int, seed: int
+) -> list[float]:
+    """MSE of forecasts on test data, and the error of omega relative to the prior's mean."""
+    model = gm.fit(PHYSICS, data, settings=settings(), start=start, steps=steps, seed=seed, quiet=True)
+    history = test.first(GIVEN)
+    mse = gm.score(model.forecast(history, test.times[:, GIVEN:], draws=1), test).mse
+    guessed = float(np.sqrt(np.mean((test.truth["omega"] - OMEGA.mean) ** 2)))
+    return [mse, model.infer(history).rmse(test.truth)["omega"] / guessed]
+
+
+def main(
+    budgets: tuple[int, ...], seeds: int, trajectories: int, single_steps: int
+) -> dict[int, dict[str, list[float]]]:
+    """Median over seeds, by budget: with a random start, and with the single pendulum's model."""
+    single, train, test = single_pendulum(single_steps), recorded(trajectories, 1), recorded(trajectories // 2, 9)
+    found: dict[int, dict[str, list[float]]] = {}
+    print("steps  start             forecast MSE  error of omega")
+    for steps in budgets:
+        found[steps] = {}
+        for name, start in (("at random", None), ("single pendulum", single)):
+            runs = [judged(train, test, start, steps, seed) for seed in range(seeds)]
+            mse, error = found[steps][name] = np.median(runs, 0).tolist()
+            print(f"{steps:5}  {name:16}  {mse:12.2e}  {error:14.3f}", flush=True)
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    main(budgets=(25, 50, 150), seeds=asked.seeds, trajectories=100, single_steps=400)

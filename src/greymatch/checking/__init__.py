@@ -1,0 +1,1 @@
+"""What can be said of physics and data before any training."""

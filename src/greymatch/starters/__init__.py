@@ -1,0 +1,1 @@
+"""Starter files for a new physics."""

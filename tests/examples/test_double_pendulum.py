@@ -1,0 +1,36 @@
+"""The example of a model that starts from another: its physics is right, and it runs."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import greymatch as gm
+
+FILE = Path(__file__).parents[2] / "examples" / "double_pendulum.py"
+
+
+@pytest.fixture(scope="module")
+def example() -> dict[str, Any]:
+    return runpy.run_path(str(FILE))
+
+
+def test_without_friction_energy_is_kept(example: dict[str, Any]):
+    frictionless = gm.Physics(example["swing"], example["ARMS"], {"omega": 2.0}, order=2)
+    start = torch.tensor([[1.0, -0.4, 0.0, 0.0], [0.3, 0.9, 0.5, -0.2]], dtype=torch.float64)
+    times = torch.linspace(0, 5, 51, dtype=torch.float64)
+    phase = example["simulate"](frictionless, start, times, torch.full((2, 1), 2.0).double())
+    upper, lower, fast, slow = phase.unbind(2)
+    moving = fast**2 + 0.5 * slow**2 + fast * slow * torch.cos(upper - lower)
+    energy = moving - 4.0 * (2 * torch.cos(upper) + torch.cos(lower))
+    torch.testing.assert_close(energy, energy[:, :1].expand_as(energy), rtol=1e-6, atol=1e-6)
+
+
+def test_it_runs_and_compares_both_starts(example: dict[str, Any], capsys: pytest.CaptureFixture[str]):
+    found = example["main"](budgets=(2,), seeds=1, trajectories=12, single_steps=2)
+    assert set(found[2]) == {"at random", "single pendulum"}
+    assert "single pendulum" in capsys.readouterr().out
