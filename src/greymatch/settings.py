@@ -144,7 +144,28 @@ class TrainingSettings(Section):
     seed: int = 0
 
 
-class Settings(Section):
+class Tree(Section):
+    """The whole of what a run can be told: sections that are changed by dotted keys."""
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise GreymatchError(_readable(error, known_keys(type(self)))) from None
+
+    def updated(self, changes: dict[str, Any]) -> Self:
+        """A copy with dotted keys or nested sections changed and checked."""
+        tree = self.model_dump()
+        for key, value in _flat(changes).items():
+            _put(tree, key, value, known_keys(type(self)))
+        return type(self).checked(tree)
+
+    @classmethod
+    def checked(cls, tree: dict[str, Any]) -> Self:
+        return cls(**tree)
+
+
+class Settings(Tree):
     """All settings of a fit.
 
     ```python
@@ -164,12 +185,6 @@ class Settings(Section):
     memory: MemorySettings = MemorySettings()
     training: TrainingSettings = TrainingSettings()
 
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise GreymatchError(_readable(error)) from None
-
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.shortest is not None and self.shortest > self.window:
@@ -184,17 +199,6 @@ class Settings(Section):
         while found[-1] > shortest:
             found.append(max(shortest, round(found[-1] / 1.5)))
         return tuple(found)
-
-    def updated(self, changes: dict[str, Any]) -> Self:
-        """A copy with dotted keys or nested sections changed and checked."""
-        tree = self.model_dump()
-        for key, value in _flat(changes).items():
-            _put(tree, key, value)
-        return type(self).checked(tree)
-
-    @classmethod
-    def checked(cls, tree: dict[str, Any]) -> Self:
-        return cls(**tree)
 
 
 def known_keys(section: type[BaseModel] = Settings, prefix: str = "") -> dict[str, str]:
@@ -216,8 +220,7 @@ def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _put(tree: dict[str, Any], key: str, value: Any) -> None:
-    known = known_keys()
+def _put(tree: dict[str, Any], key: str, value: Any, known: dict[str, str]) -> None:
     if key not in known:
         ending = [name for name in known if name.split(".")[-1] == key.split(".")[-1]]
         hint = did_you_mean(key, known) or (f" Did you mean {ending[0]!r}?" if ending else "")
@@ -228,12 +231,12 @@ def _put(tree: dict[str, Any], key: str, value: Any) -> None:
     tree[last] = value
 
 
-def _readable(error: ValidationError) -> str:
+def _readable(error: ValidationError, known: dict[str, str]) -> str:
     lines = []
     for problem in error.errors():
         key = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            lines.append(f"unknown setting {key!r}.{did_you_mean(key, known_keys())}")
+            lines.append(f"unknown setting {key!r}.{did_you_mean(key, known)}")
         elif not key:  # a rule about several settings says itself which
             lines.append(problem["msg"].removeprefix("Value error, "))
         else:

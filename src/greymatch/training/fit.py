@@ -27,11 +27,13 @@ from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
 from greymatch.training.certainty import calibrate_parameters
+from greymatch.training.device import fabric_device
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, meter
 from greymatch.training.recipe import recipe
-from greymatch.training.run import METRICS, MODEL, Lock, check_plan, fingerprint, run_folder
-from greymatch.training.tracker import JsonlTracker, Tracker
+from greymatch.training.run import MODEL, Lock, check_plan, fingerprint, run_folder
+from greymatch.training.session import run_to_end
+from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Validator
 
 DEFAULT_MINUTES = 3.0
@@ -69,7 +71,7 @@ def fit(
     """
     _check_data(physics, data, "data")
     settings = _settings(settings or suited(physics, data), minutes, steps, seed, method)
-    _device(settings.training.device)
+    fabric_device(settings.training.device)
     train, held_out = parts(data.to("cpu"), validation, settings.training.seed)
     _check_data(physics, held_out, "validation")
     if held_out.values.shape[3:] != train.values.shape[3:]:
@@ -129,18 +131,7 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
         if resume and (folder / MODEL).exists():
             return load(folder / MODEL, problem.physics)
         loop = _loop(problem, path, folder, trackers, shown)
-        if resume:
-            loop.resume()
-        trackers.append(JsonlTracker(folder / METRICS, loop.state.step if resume else None))
-        try:
-            loop.run()
-        except KeyboardInterrupt:
-            shown.close()
-            shown.say(f"stopped at step {loop.state.step}; resume with folder={str(folder)!r}, resume=True")
-            raise
-        finally:
-            for tracker in trackers:
-                tracker.close()
+        run_to_end(loop, resume)
         model = _finished(problem, loop)
         for name in model.noisy:
             shown.say(f"the motion of {name!r} is largely unexplained: noise, or a step too coarse for its interpolant")
@@ -151,6 +142,7 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
 def _finished(problem: Problem, loop: Loop) -> GreyBox:
     """The model with its best weights and calibrated draws."""
     loop.load_best()
+    assert isinstance(loop.validator, Validator), "made so in _loop"
     found = calibrate_forecasts(loop.network, loop.validator)
     train, held_out = (part.to(loop.network.noise.device) for part in (problem.train, problem.held_out))
     calibrate_parameters(loop.network, held_out)
@@ -163,7 +155,7 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
     from lightning_fabric import Fabric
 
     settings, train = problem.settings, problem.train
-    fabric = Fabric(**_device(settings.training.device), precision=settings.training.precision)
+    fabric = Fabric(**fabric_device(settings.training.device), precision=settings.training.precision)
     scales = Scales.of(train, path)
     windows = Windows.of(train, settings.window)
     with torch.random.fork_rng(devices=[]):
@@ -175,19 +167,6 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
     way = recipe(network, train.to(fabric.device), path)
     validator = Validator.of(problem.held_out.to(fabric.device), settings.window)
     return Loop(network, way, validator, settings.training, folder, shown, trackers, fabric)
-
-
-def _device(name: str) -> dict[str, Any]:
-    """What Fabric calls the device: cuda when there is one and nothing else is asked for, else the CPU."""
-    kind, _, number = name.partition(":")
-    if kind not in ("auto", "cpu", "cuda") or not (number or "0").isdigit():
-        raise GreymatchError(f"`training.device` must be auto, cpu, cuda or cuda:N; got {name!r}.")
-    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
-        raise GreymatchError(
-            f"`training.device` = {name!r} is not there: {torch.cuda.device_count()} CUDA devices found. Use auto."
-        )
-    on_gpu = kind == "cuda" or (kind == "auto" and torch.cuda.is_available())
-    return {"accelerator": "gpu", "devices": [int(number or 0)]} if on_gpu else {"accelerator": "cpu", "devices": 1}
 
 
 @contextmanager
