@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from greymatch.simulation.unroll import stage_times, unroll
 from greymatch.weather.model.transport import SECONDS, advected, cell, conserved, limited, slopes
 from greymatch.weather.sphere import EARTH_RADIUS, area_weights, latitudes, longitudes
 
@@ -60,3 +61,19 @@ def test_slopes_of_a_wind_are_smooth_over_a_pole() -> None:
     found = slopes(torch.stack([east, north])[None], -torch.ones(2))[1]
     assert float(found[..., -1, :].abs().max()) < 1e-12
     assert math.isclose(float(slopes(torch.stack([east, north])[None], torch.ones(2))[1].abs().max()), 1, rel_tol=0.05)
+
+
+@pytest.mark.parametrize("form", ["flux", "advection"])
+def test_a_storm_is_carried_on_for_ten_days_only_within_the_limit(form: str) -> None:
+    torch.manual_seed(0)
+    noise, storm, still = torch.randn(1, 1, 16, 32), torch.full((1, 1, 16, 32), 500.0), torch.zeros(1, 1, 16, 32)
+    stages = stage_times(torch.zeros(1), torch.arange(3.0, 243.0, 3.0)[None])
+
+    def reached(east: torch.Tensor) -> float:
+        def field(t: torch.Tensor, x: torch.Tensor, u: torch.Tensor | None) -> torch.Tensor:
+            return conserved(x, east, still) if form == "flux" else advected(slopes(x, torch.ones(1)), east, still)
+
+        return float(unroll(field, noise, stages)[:, -1].abs().nan_to_num(torch.inf, torch.inf).max())
+
+    assert reached(limited(storm, still, hours=3, courant=2.5)[0]) < 6
+    assert reached(storm) > 1e3
