@@ -16,9 +16,16 @@ from greymatch.systems.system import System
 from greymatch.training import calibration
 from greymatch.training.fit import fit, suited
 from greymatch.training.run import fingerprint
+from greymatch.weather.archive import Archive
+from greymatch.weather.model.model import WeatherModel
+from greymatch.weather.settings import WeatherSettings
+from greymatch.weather.training.train import train
 
 MOST_STEPS, MOST_TRAJECTORIES, MOST_DRAWS = 30, 12, 20
 SMALL = {"training.validations": 1, "training.batch": 32, "encoder.width": 16, "residual.width": 16}
+
+
+SMALL_WEATHER = {"net.width": 4, "net.source_width": 4, "training.batch": 4, "training.validations": 1}
 
 
 @pytest.fixture
@@ -27,6 +34,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, atmosphere: Path) -
     monkeypatch.chdir(tmp_path)
     (tmp_path / "atmosphere").symlink_to(atmosphere)
     monkeypatch.setattr(greymatch, "fit", _fit)
+    monkeypatch.setattr(greymatch.weather, "train", _train)
     monkeypatch.setattr(System, "data", _data)
     monkeypatch.setattr(GreyBox, "forecast", _fewer_draws(GreyBox.forecast))
     monkeypatch.setattr(calibration, "HALVINGS", 1)
@@ -43,6 +51,12 @@ def _fit(physics: Physics, data: Trajectories, **asked: Any) -> GreyBox:
     if key not in _fitted:
         _fitted[key] = fit(physics, data, settings=settings, **asked)
     return GreyBox(physics, _fitted[key].network, _fitted[key].record)
+
+
+def _train(archive: Archive, **asked: Any) -> WeatherModel:
+    """`train` of a small net for a few steps."""
+    settings = (asked.pop("settings", None) or WeatherSettings()).updated(SMALL_WEATHER)
+    return train(archive, **asked | {"settings": settings, "steps": 3, "minutes": None, "quiet": True})
 
 
 def _data(self: System, split: str, seed: int | None = None, trajectories: int | None = None) -> Trajectories:

@@ -54,9 +54,9 @@ def test_it_begins_by_saying_that_nothing_changes(network_of, sample: Archive) -
 def test_the_past_the_hour_and_the_state_all_matter(network_of, sample: Archive) -> None:
     network = network_of(loud=0.5)
     given, hours = states(network, sample)
-    rate = network.rate(hours, given[:, -1], given[:, :-1], hours).total
-    other_past = network.rate(hours, given[:, -1], given[:, :-1] + 1, hours).total
-    other_hour = network.rate(hours + 12, given[:, -1], given[:, :-1], hours + 12).total
+    rate = network.rate(hours, given[:, -1], given, hours).total
+    other_past = network.rate(hours, given[:, -1], given.flip(1), hours).total
+    other_hour = network.rate(hours + 12, given[:, -1], given, hours + 12).total
     assert not torch.allclose(rate, other_past)
     assert not torch.allclose(rate, other_hour)
 
@@ -73,7 +73,7 @@ def test_the_black_box_is_of_the_same_size_and_carries_nothing(network_of, sampl
     sizes = [sum(p.numel() for p in one.parameters()) for one in (ours, black)]
     assert sizes[0] == pytest.approx(sizes[1], rel=0.01)
     given, hours = states(black, sample)
-    assert black.rate(hours, given[:, -1], given[:, :-1], hours).east is None
+    assert black.rate(hours, given[:, -1], given, hours).east is None
 
 
 def test_a_saved_model_forecasts_the_same(network_of, sample: Archive, tmp_path: Path) -> None:

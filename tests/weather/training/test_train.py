@@ -22,7 +22,7 @@ from greymatch.weather.training.sampler import Sampler
 from greymatch.weather.training.states import States
 from greymatch.weather.training.train import train
 
-LEADS = np.array([6, 24])
+LEADS = (6, 24)
 
 
 def sampler(archive: Archive, settings: WeatherSettings) -> Sampler:
@@ -40,7 +40,7 @@ def test_points_lie_on_the_way_between_two_states_and_the_past_before_it(
     assert ((part >= 0) & (part <= 1)).all()
     torch.testing.assert_close(sample.matched.position[:, 0], torch.lerp(values[:, 2], values[:, 3], part))
     torch.testing.assert_close(sample.matched.velocity[:, 0], (values[:, 3] - values[:, 2]) / 6)
-    torch.testing.assert_close(sample.past, values[:, :2])
+    torch.testing.assert_close(sample.past, values[:, :3])
 
 
 def test_the_bridge_departs_from_the_way_by_its_sigma(drifting: Archive, tiny: WeatherSettings) -> None:
@@ -72,7 +72,7 @@ def test_it_learns_a_drift_that_persistence_does_not_know(
         predict(starts).to_array().values
         for predict in (model.predictor(drifting, LEADS), persistence(drifting, LEADS))
     )
-    truth = labelled(drifting, starts, LEADS, drifting.maps(after(starts, LEADS, 6))).to_array().values
+    truth = labelled(drifting, starts, LEADS, drifting.maps(after(starts, np.array(LEADS), 6))).to_array().values
     ratio = np.sqrt(((ours - truth) ** 2).mean((1, 3, 4)) / ((stays - truth) ** 2).mean((1, 3, 4)))  # by field and lead
     assert ratio.max() < 0.4
     assert model.record["steps"] == 150

@@ -9,10 +9,11 @@ from greymatch.errors import GreymatchError
 
 
 class TemporalEncoder(nn.Module):
-    """z = softmax(q k') v over the past states, q of the current state; maps (B, latents, lat, lon).
+    """z = softmax(q k') v over the last changes, q of the current state; maps (B, latents, lat, lon).
 
-    Keys and values are of a past state and of how the current one differs from it, with an embedding of its age: the
-    mean that attention takes would hardly tell a tendency otherwise. Deterministic, as in the paper.
+    Keys and values are of the changes from each past state to the next, with an embedding of their age, and not of the
+    states themselves: beside the state where a way began, the current one would tell the velocity that is to be
+    learned, and in a forecast its errors would drive themselves. Deterministic, as in the paper.
     """
 
     def __init__(self, fields: int, history: int, latents: int, heads: int) -> None:
@@ -21,15 +22,14 @@ class TemporalEncoder(nn.Module):
             raise GreymatchError(f"`net.latents` must be a multiple of `net.heads` = {heads}; got {latents}.")
         self.heads = heads
         self.query = nn.Conv2d(fields, latents, 1)
-        self.key = nn.Conv2d(2 * fields, latents, 1)
-        self.value = nn.Conv2d(2 * fields, latents, 1)
+        self.key = nn.Conv2d(fields, latents, 1)
+        self.value = nn.Conv2d(fields, latents, 1)
         self.age = nn.Parameter(0.02 * torch.randn(history, latents, 1, 1))
         self.out = nn.Conv2d(latents, latents, 1)
 
-    def forward(self, state: Tensor, past: Tensor) -> Tensor:
-        """Of a state (B, C, lat, lon) and past ones (B, h, C, lat, lon), the latest last."""
-        batch = len(past)
-        seen = torch.cat([past, state[:, None] - past], 2).flatten(0, 1)
+    def forward(self, state: Tensor, changes: Tensor) -> Tensor:
+        """Of a state (B, C, lat, lon) and the changes (B, h, C, lat, lon) before, the latest last."""
+        batch, seen = len(changes), changes.flatten(0, 1)
         key, value = (self._split(layer(seen), batch) for layer in (self.key, self.value))
         age = self.age.unflatten(1, (self.heads, -1))
         query = self.query(state).unflatten(1, (self.heads, -1))[:, None]

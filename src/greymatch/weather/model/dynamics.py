@@ -43,7 +43,7 @@ class Dynamics(nn.Module):
         net, fields = settings.net, len(flips)
         halvings = possible_halvings(net.halvings, *surroundings.longitude.shape)
         self.settings, self.substep = settings, step / settings.transport.substeps
-        self.surroundings = surroundings
+        self.step, self.surroundings = step, surroundings
         self.register_buffer("flips", flips, persistent=False)
         self.encoder = TemporalEncoder(fields, net.history, net.latents, net.heads)
         # slopes change their sign beyond a pole, and those of components do so twice
@@ -53,12 +53,13 @@ class Dynamics(nn.Module):
         self.mix = nn.Conv2d(2 * fields, fields, 1) if settings.method == "black-box" else None
 
     def forward(self, hours: Tensor, state: Tensor, past: Tensor, since: Tensor, unit: Tensor) -> Rate:
-        """At `hours` (B,) since 2000, for states (B, C, lat, lon) in units of spread, after past ones (B, h, ...).
+        """At `hours` (B,) since 2000, for states (B, C, lat, lon) in units of spread, after past ones (B, h + 1, ...).
 
-        `since` (B,) is the part of the step that is over; `unit` (C, 1, 1) the usual change, which sources count in.
+        `since` (B,) is the part of the step that is over; `unit` (C, 1, 1) the usual rate, which sources count in.
         """
         differences = slopes(state, self.flips)
-        seen = self._seen(hours, state, differences, past, since)
+        latents = self.encoder(state, past.diff(dim=1) / (unit * self.step)).to(state)
+        seen = self._laid_out(torch.cat([state, *differences, latents, self.surroundings(hours, since)], 1))
         winds, source = self.velocity(seen).to(state), unit * self.source(seen).to(state)
         if self.mix is not None:
             return Rate(unit * self.mix(winds).to(state), source, None, None)
@@ -69,11 +70,6 @@ class Dynamics(nn.Module):
         moved = conserved(state, east, north) if flux else advected(differences, east, north)
         return Rate(moved, source, east, north)
 
-    def _seen(
-        self, hours: Tensor, state: Tensor, differences: tuple[Tensor, Tensor], past: Tensor, since: Tensor
-    ) -> Tensor:
-        """State, slopes, latents and surroundings, in one stack of maps."""
-        latents = self.encoder(state, past).to(state)
-        seen = torch.cat([state, *differences, latents, self.surroundings(hours, since)], 1)
+    def _laid_out(self, maps: Tensor) -> Tensor:
         last = self.settings.training.channels_last
-        return seen.contiguous(memory_format=torch.channels_last) if last else seen
+        return maps.contiguous(memory_format=torch.channels_last) if last else maps

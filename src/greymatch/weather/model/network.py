@@ -81,7 +81,7 @@ class WeatherNetwork(nn.Module):
         return (self.change / self.spread / self.shape.step)[:, None, None]
 
     def rate(self, hours: Tensor, state: Tensor, past: Tensor, began: Tensor) -> Rate:
-        """At `hours` (B,) since 2000, of states (B, C, lat, lon) on the way from those at `began` (B,)."""
+        """At `hours` (B,) since 2000, of states (B, C, lat, lon) on the way from the last of `past` at `began` (B,)."""
         return self.dynamics(hours, state, past, (hours - began) / self.shape.step, self.unit)
 
     def describe(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def roll_out(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int)
         for _ in range(steps):
             end = hours + step
             stages = stage_times(hours, end[:, None], substeps)
-            reached = unroll(_field(network, states[:, :-1], hours), states[:, -1], stages, substeps)
+            reached = unroll(_field(network, states, hours), states[:, -1], stages, substeps)
             found.append(reached[:, 0])
             states, hours = torch.cat([states[:, 1:], reached], 1), end
     return torch.stack(found, 1)

@@ -24,7 +24,7 @@ class Seen(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Points (B, 1, C, lat, lon) on the ways from the states at `began` (B,), after `past` (B, h, C, lat, lon)."""
+    """Points (B, 1, C, lat, lon) on the ways from the last of `past` (B, h + 1, C, lat, lon), at `began` (B,)."""
 
     past: Tensor
     began: Tensor
@@ -38,11 +38,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sampler:
-    """Draws `Sample`s at random moments between states.
-
-    The past ends before the state where a way begins. Were that state known too, the way gone since then would tell the
-    velocity, and nothing were left to learn.
-    """
+    """Draws `Sample`s at random moments between states."""
 
     network: WeatherNetwork
     states: States
@@ -60,7 +56,7 @@ class Sampler:
         times = torch.lerp(hours[:, -2:-1], hours[:, -1:], part)
         rows = torch.arange(count, device=device)
         matched = self._matched(values[:, -2:], hours[:, -2:], rows, times, generator)
-        return Sample(values[:, :-2], hours[:, -2], matched, chosen)
+        return Sample(values[:, :-1], hours[:, -2], matched, chosen)
 
     def _matched(self, pair: Tensor, hours: Tensor, rows: Tensor, times: Tensor, generator: torch.Generator) -> Matched:
         settings, line = self.network.settings.matching, straight(pair, hours)
