@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import torch
 
 from greymatch.errors import GreymatchError
+from greymatch.settings import TrainingSettings
 
 
 def fabric_device(name: str) -> dict[str, Any]:
@@ -20,3 +22,11 @@ def fabric_device(name: str) -> dict[str, Any]:
         )
     on_gpu = kind == "cuda" or (kind == "auto" and torch.cuda.is_available())
     return {"accelerator": "gpu", "devices": [int(number or 0)]} if on_gpu else {"accelerator": "cpu", "devices": 1}
+
+
+def fabric(training: TrainingSettings) -> Any:
+    """What runs on it, in the precision asked for, without a word of its own."""
+    from lightning_fabric import Fabric
+
+    logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it tells of the precision that was asked for
+    return Fabric(**fabric_device(training.device), precision=training.precision)

@@ -27,7 +27,7 @@ from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
 from greymatch.training.certainty import calibrate_parameters
-from greymatch.training.device import fabric_device
+from greymatch.training.device import fabric, fabric_device
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, meter
 from greymatch.training.recipe import recipe
@@ -152,21 +152,19 @@ def _finished(problem: Problem, loop: Loop) -> GreyBox:
 
 
 def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker], shown: Meter) -> Loop:
-    from lightning_fabric import Fabric
-
     settings, train = problem.settings, problem.train
-    fabric = Fabric(**fabric_device(settings.training.device), precision=settings.training.precision)
+    machine = fabric(settings.training)
     scales = Scales.of(train, path)
     windows = Windows.of(train, settings.window)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.training.seed)
         network = Network.fitting(problem.physics, settings, scales, windows.gather(torch.zeros(1, dtype=torch.long)))
-    network = network.to(fabric.device)
+    network = network.to(machine.device)
     if settings.training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
-    way = recipe(network, train.to(fabric.device), path)
-    validator = Validator.of(problem.held_out.to(fabric.device), settings.window)
-    return Loop(network, way, validator, settings.training, folder, shown, trackers, fabric)
+    way = recipe(network, train.to(machine.device), path)
+    validator = Validator.of(problem.held_out.to(machine.device), settings.window)
+    return Loop(network, way, validator, settings.training, folder, shown, trackers, machine)
 
 
 @contextmanager

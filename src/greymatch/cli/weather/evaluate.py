@@ -32,7 +32,7 @@ def command(
 
     known, archive = load(model), read(data)
     hours = lead_hours(leads, known.network.shape.step)
-    test = archive.years(*year_span(years))
+    test = archive.years(*year_span(years)).load()  # read many times over
     found = {name: scores[list(SCORES)] for name, scores in _judged(known, archive, test, hours, every)}
     output = Output(quiet, as_json)
     output.show(*(_table(found, score) for score in SCORES))
@@ -43,7 +43,7 @@ def _judged(known: Any, archive: Any, test: Any, hours: list[int], every: int) -
     """The scores of the model and of each reference, over the same starts."""
     from greymatch.weather import Climatology, Splits, evaluate, references, start_dates
 
-    train = archive.years(*Splits().train)
+    train = archive.years(*Splits().train).load()
     usual, starts = Climatology.of(train), start_dates(test, hours, every)
     rows = {
         known.network.settings.method: known.predictor(archive, hours),

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from greymatch.training.device import fabric_device
+from greymatch.training.device import fabric
 from greymatch.training.loop import Loop
 from greymatch.training.progress import Meter, meter
 from greymatch.training.recipe import Recipe
@@ -104,19 +104,17 @@ def _trained(problem: Problem, folder: Path, resume: bool, shown: Meter) -> Weat
 
 
 def _loop(problem: Problem, folder: Path, shown: Meter) -> Loop:
-    from lightning_fabric import Fabric
-
     training = problem.settings.training
-    fabric = Fabric(**fabric_device(training.device), precision=training.precision)
+    machine = fabric(training)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
         network = WeatherNetwork.fitting(problem.settings, problem.train)
-    network = network.to(fabric.device)
+    network = network.to(machine.device)
     if training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     states = States.of(problem.train, network, problem.settings.net.history + 2)
     way = Recipe(Sampler(network, states), Objective(network))
-    return Loop(network, way, Validator.of(problem.val, network), training, folder, shown, [], fabric)
+    return Loop(network, way, Validator.of(problem.val, network), training, folder, shown, [], machine)
 
 
 def _settings(
