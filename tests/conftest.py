@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from torch import Tensor, nn
 
 from greymatch.data.scaling import Scales
@@ -24,6 +26,8 @@ from greymatch.physics.priors import Normal
 from greymatch.settings import Settings
 from greymatch.systems import pendulum
 from greymatch.training.fit import fit
+from greymatch.weather.fields import FORECAST
+from greymatch.weather.layouts import wb1
 
 Damped = tuple[Network, Trajectories, Tensor, Tensor]
 
@@ -139,3 +143,17 @@ class Known(nn.Module):
         b = self.center + self.spread * state[..., 1]
         pull = -(0.5 + 0.5 * extra[..., 0]) * b / self.top
         return torch.stack([torch.zeros_like(pull), pull], -1)
+
+
+@pytest.fixture(scope="session")
+def atmosphere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Noise about a season, on 4 x 8 points, for three years: an archive that the pages can read."""
+    folder, rng = tmp_path_factory.mktemp("atmosphere"), np.random.default_rng(0)
+    axes = {"lat": np.arange(4) * 45 - 67.5, "lon": np.arange(8) * 45.0}
+    still = xr.Dataset({name: (("lat", "lon"), np.zeros((4, 8))) for name in ("orography", "land")}, axes)
+    for year in (2015, 2016, 2017):
+        times = np.arange(f"{year}-01-01", f"{year + 1}-01-01", 6, dtype="datetime64[h]").astype("datetime64[ns]")
+        season = np.cos(np.linspace(0, 2 * np.pi, len(times)))[:, None, None]
+        maps = {name: (("time", "lat", "lon"), season + rng.normal(size=(len(times), 4, 8))) for name in FORECAST}
+        wb1.write_year(folder, year, xr.Dataset(maps, axes | {"time": times}), still)
+    return folder

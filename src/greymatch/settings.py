@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from greymatch.errors import GreymatchError, did_you_mean
-
-NOISE = "data.noise"
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from greymatch.settings_tree import Section, Tree
 
 
 class DataSettings(Section):
@@ -156,7 +150,7 @@ class TrainingSettings(Section):
     seed: int = 0
 
 
-class Settings(Section):
+class Settings(Tree):
     """All settings of a fit.
 
     ```python
@@ -177,12 +171,6 @@ class Settings(Section):
     memory: MemorySettings = MemorySettings()
     training: TrainingSettings = TrainingSettings()
 
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise GreymatchError(_readable(error)) from None
-
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.shortest is not None and self.shortest > self.window:
@@ -197,67 +185,3 @@ class Settings(Section):
         while found[-1] > shortest:
             found.append(max(shortest, round(found[-1] / 1.5)))
         return tuple(found)
-
-    def updated(self, changes: dict[str, Any]) -> Self:
-        """A copy with dotted keys or nested sections changed and checked."""
-        tree = self.model_dump()
-        for key, value in flat(changes).items():
-            _put(tree, key, value)
-        return type(self).checked(tree)
-
-    @classmethod
-    def checked(cls, tree: dict[str, Any]) -> Self:
-        return cls(**tree)
-
-
-def known_keys(section: type[BaseModel] = Settings, prefix: str = "") -> dict[str, str]:
-    """Every dotted key with its description."""
-    keys: dict[str, str] = {}
-    for name, info in section.model_fields.items():
-        inner = info.annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            keys |= known_keys(inner, f"{prefix}{name}.")
-        else:
-            keys[prefix + name] = info.description or ""
-    return keys
-
-
-def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A nested tree by dotted keys."""
-    found: dict[str, Any] = {}
-    for key, value in tree.items():
-        found |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return found
-
-
-def _put(tree: dict[str, Any], key: str, value: Any) -> None:
-    known = known_keys()
-    table, _, name = key.rpartition(".")
-    if table == NOISE:  # one state's; what was said of the others stays
-        tree["data"]["noise"] = {**_mapping(tree["data"]["noise"]), name: value}
-        return
-    if key not in known:
-        ending = [name for name in known if name.split(".")[-1] == key.split(".")[-1]]
-        hint = did_you_mean(key, known) or (f" Did you mean {ending[0]!r}?" if ending else "")
-        raise GreymatchError(f"unknown setting {key!r}.{hint} `greymatch settings` lists them all.")
-    *sections, last = key.split(".")
-    for section in sections:
-        tree = tree[section]
-    tree[last] = value
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _readable(error: ValidationError) -> str:
-    lines = []
-    for problem in error.errors():
-        key = ".".join(str(part) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            lines.append(f"unknown setting {key!r}.{did_you_mean(key, known_keys())}")
-        elif not key:  # a rule about several settings says itself which
-            lines.append(problem["msg"].removeprefix("Value error, "))
-        else:
-            lines.append(f"setting {key!r}: {problem['msg']}; got {problem['input']!r}.")
-    return "\n".join(lines)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import greymatch as gm
-from greymatch.settings import Settings, known_keys
+from greymatch.settings import Settings
+from greymatch.settings_tree import known_keys
 from greymatch.systems import SYSTEMS
 
 
@@ -25,7 +26,7 @@ def test_systems_as_json(greymatch) -> None:
 
 def test_settings_lists_every_key_with_the_default_that_holds(greymatch) -> None:
     found = greymatch("settings", "--json").json["settings"]
-    assert list(found) == list(known_keys())
+    assert list(found) == list(known_keys(Settings))
     defaults = {key: row["default"] for key, row in found.items() if row["default"] is not None}
     assert Settings().updated(defaults) == Settings()
     assert found["residual.kind"]["choices"] == ["mlp", "conv", "polynomial"]
@@ -33,7 +34,7 @@ def test_settings_lists_every_key_with_the_default_that_holds(greymatch) -> None
 
 def test_settings_for_people(greymatch) -> None:
     done = greymatch("settings")
-    assert all(key in done.out for key in known_keys())
+    assert all(key in done.out for key in known_keys(Settings))
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".parquet", ".zarr"])

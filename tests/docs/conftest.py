@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
-import numpy as np
 import pytest
-import xarray as xr
 
 import greymatch
 from greymatch.data.trajectories import Trajectories
@@ -20,19 +16,25 @@ from greymatch.systems.system import System
 from greymatch.training import calibration
 from greymatch.training.fit import fit, suited
 from greymatch.training.run import fingerprint
-from greymatch.weather.fields import FORECAST
-from greymatch.weather.layouts import wb1
+from greymatch.weather.archive import Archive
+from greymatch.weather.model.model import WeatherModel
+from greymatch.weather.settings import WeatherSettings
+from greymatch.weather.training.train import train
 
 MOST_STEPS, MOST_TRAJECTORIES, MOST_DRAWS = 30, 12, 20
 SMALL = {"training.validations": 1, "training.batch": 32, "encoder.width": 16, "residual.width": 16}
 
 
+SMALL_WEATHER = {"net.width": 4, "net.source_width": 4, "training.batch": 4, "training.validations": 1}
+
+
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, atmosphere: Path) -> None:
     """An empty folder, in which everything is small."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "atmosphere").symlink_to(_atmosphere())
+    (tmp_path / "atmosphere").symlink_to(atmosphere)
     monkeypatch.setattr(greymatch, "fit", _fit)
+    monkeypatch.setattr(greymatch.weather, "train", _train)
     monkeypatch.setattr(System, "data", _data)
     monkeypatch.setattr(GreyBox, "forecast", _fewer_draws(GreyBox.forecast))
     monkeypatch.setattr(calibration, "HALVINGS", 1)
@@ -51,6 +53,12 @@ def _fit(physics: Physics, data: Trajectories, **asked: Any) -> GreyBox:
     return GreyBox(physics, _fitted[key].network, _fitted[key].record)
 
 
+def _train(archive: Archive, **asked: Any) -> WeatherModel:
+    """`train` of a small net for a few steps."""
+    settings = (asked.pop("settings", None) or WeatherSettings()).updated(SMALL_WEATHER)
+    return train(archive, **asked | {"settings": settings, "steps": 3, "minutes": None, "quiet": True})
+
+
 def _data(self: System, split: str, seed: int | None = None, trajectories: int | None = None) -> Trajectories:
     count = min(trajectories or MOST_TRAJECTORIES, MOST_TRAJECTORIES)
     key = (self.name, split, seed, count)
@@ -62,20 +70,6 @@ def _data(self: System, split: str, seed: int | None = None, trajectories: int |
 _simulate = System.data
 _recorded: dict[tuple[object, ...], Trajectories] = {}
 _fitted: dict[str, GreyBox] = {}
-
-
-@cache
-def _atmosphere() -> Path:
-    """Noise about a season, on 4 x 8 points, for three years: an archive that the pages can read."""
-    folder, rng = Path(mkdtemp()), np.random.default_rng(0)
-    axes = {"lat": np.arange(4) * 45 - 67.5, "lon": np.arange(8) * 45.0}
-    still = xr.Dataset({name: (("lat", "lon"), np.zeros((4, 8))) for name in ("orography", "land")}, axes)
-    for year in (2015, 2016, 2017):
-        times = np.arange(f"{year}-01-01", f"{year + 1}-01-01", 6, dtype="datetime64[h]").astype("datetime64[ns]")
-        season = np.cos(np.linspace(0, 2 * np.pi, len(times)))[:, None, None]
-        maps = {name: (("time", "lat", "lon"), season + rng.normal(size=(len(times), 4, 8))) for name in FORECAST}
-        wb1.write_year(folder, year, xr.Dataset(maps, axes | {"time": times}), still)
-    return folder
 
 
 def _fewer_draws(forecast: Callable[..., Any]) -> Callable[..., Any]:

@@ -62,7 +62,7 @@ def prepared() -> Callable[..., Prepared]:
             torch.manual_seed(0)
             window = Windows.of(data, settings.window).gather(torch.tensor([0]))
             network = Network.fitting(physics, settings, Scales.of(data, path), window)
-        sampler, objective, _ = recipe(network, data, path)
+        sampler, objective, *_ = recipe(network, data, path)
         return Prepared(network, sampler, objective, sampler.draw(32, torch.Generator().manual_seed(0)))
 
     return make

@@ -123,7 +123,7 @@ def _completed(found: dict[str, Any]) -> dict[str, Any]:
     if method.objective == "matching":
         settings = {**settings, "training": {**BEFORE_SETTLING, **settings.get("training", {})}}
     try:
-        return {**found, "settings": Settings.checked(settings).model_dump(mode="json")}
+        return {**found, "settings": Settings(**settings).model_dump(mode="json")}
     except GreymatchError:
         return found
 

@@ -52,7 +52,7 @@ def command(
     Ends with code 0 if they can be fitted, else 2.
     """
     from greymatch.checking.check import check
-    from greymatch.settings import flat
+    from greymatch.settings_tree import flat
 
     source = Source(system, physics, data, validation, states, inputs, trajectory, time)
     told = flat(config(settings)) | assignments(changes or [])

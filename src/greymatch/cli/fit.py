@@ -92,7 +92,7 @@ def _where(run: Path | None, out: Path | None) -> Path:
 
 def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any], output: Output) -> GreyBox:
     from greymatch.methods import method_named
-    from greymatch.settings import flat
+    from greymatch.settings_tree import flat
 
     source.check()
     if started(where):

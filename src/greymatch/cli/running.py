@@ -58,7 +58,7 @@ class Command:
             raise GreymatchError(f"`--resume`: {str(folder)!r} holds no run of `greymatch fit`: no {COMMAND} there.")
         try:
             tree = json.loads(path.read_text())
-            return Command(Source.of(tree), Settings.checked(tree["settings"]))
+            return Command(Source.of(tree), Settings(**tree["settings"]))
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise GreymatchError(f"{str(path)!r} is not what `greymatch fit` wrote ({error!r}). Start anew.") from None
 
@@ -92,7 +92,7 @@ class Wordless:
         self._inner.show(moment)
 
     def say(self, text: str) -> None:
-        from greymatch.training.fit import STOPPED
+        from greymatch.training.session import STOPPED
 
         if not text.startswith(STOPPED):
             self._inner.say(text)

@@ -17,13 +17,14 @@ def command(as_json: Json = False) -> None:
     """List every setting with its default; change them with --set KEY=VALUE or in a --config file."""
     from rich.table import Table
 
-    from greymatch.settings import known_keys
+    from greymatch.settings import Settings
+    from greymatch.settings_tree import known_keys
 
     table = Table(title="Settings", title_justify="left")
     table.add_column("key", no_wrap=True)
     table.add_column("default")
     table.add_column("meaning")
-    rows = {key: {**_field(key), "description": text} for key, text in known_keys().items()}
+    rows = {key: {**_field(key), "description": text} for key, text in known_keys(Settings).items()}
     for key, row in rows.items():
         choices = " | ".join(row["choices"])
         table.add_row(key, _text(row["default"]), "; ".join(part for part in (row["description"], choices) if part))

@@ -31,7 +31,7 @@ class Problem:
 
     def chosen(self, told: dict[str, Any]) -> list[Choice]:
         """What was chosen from the data and not overruled by the user."""
-        from greymatch.settings import flat
+        from greymatch.settings_tree import flat
 
         return [choice for choice in self.choices if choice.key not in flat(told)]
 

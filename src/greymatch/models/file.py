@@ -80,7 +80,7 @@ def read_parts(path: Path) -> Parts:
 
 
 def _parts(tensors: dict[str, torch.Tensor], header: dict[str, Any]) -> Parts:
-    settings = Settings.checked(_migrated(header["settings"], header["format"]))
+    settings = Settings(**_migrated(header["settings"], header["format"]))
     weights = _added(header) | _section(tensors, "weights.")
     return Parts(weights, Scales(**_section(tensors, "scales.")), settings, header["physics"])
 

@@ -30,17 +30,18 @@ from greymatch.settings import Settings
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
 from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.checks import check_data, check_function, check_same_grid
+from greymatch.training.device import fabric, fabric_device
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, meter
 from greymatch.training.recipe import recipe
-from greymatch.training.run import METRICS, MODEL, Lock, check_plan, digest, fingerprint, run_folder
+from greymatch.training.run import MODEL, Lock, check_plan, digest, fingerprint, run_folder
+from greymatch.training.session import run_to_end
 from greymatch.training.suited import DEFAULT_MINUTES, Suited, choose, suited
-from greymatch.training.tracker import JsonlTracker, Tracker
+from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Validator
 
 ODE_THREADS = 1  # small nets: a second thread costs more in waiting than it saves in work
 HELD_OUT = 0.1
-STOPPED = "stopped"
 
 
 def fit(
@@ -76,7 +77,7 @@ def fit(
     warm = None if start is None else Warm.of(start)
     found = Suited(settings, []) if settings else choose(physics, data, warm)
     settings = _settings(found.settings, minutes, steps, seed, method)
-    _device(settings.training.device)
+    fabric_device(settings.training.device)
     train, held_out = parts(data.to("cpu"), validation, settings.training.seed)
     check_data(physics, held_out, "validation")
     check_same_grid(train, held_out)
@@ -139,18 +140,7 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
         if resume and (folder / MODEL).exists():
             return load(folder / MODEL, problem.physics)
         loop = _loop(problem, path, folder, trackers, shown)
-        if resume:
-            loop.resume()
-        trackers.append(JsonlTracker(folder / METRICS, loop.state.step if resume else None))
-        try:
-            loop.run()
-        except KeyboardInterrupt:
-            shown.close()
-            shown.say(f"{STOPPED} at step {loop.state.step}; resume with folder={str(folder)!r}, resume=True")
-            raise
-        finally:
-            for tracker in trackers:
-                tracker.close()
+        run_to_end(loop, resume)
         model = _finished(problem, loop)
         for name in model.noisy:
             shown.say(f"the motion of {name!r} is largely unexplained: noise, or a step too coarse for its interpolant")
@@ -161,6 +151,7 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
 def _finished(problem: Problem, loop: Loop) -> GreyBox:
     """The model with its best weights and calibrated draws."""
     loop.load_best()
+    assert isinstance(loop.validator, Validator), "made so in _loop"
     found = calibrate_forecasts(loop.network, loop.validator)
     train, held_out = (part.to(loop.network.noise.device) for part in (problem.train, problem.held_out))
     calibrate_parameters(loop.network, held_out)
@@ -170,17 +161,15 @@ def _finished(problem: Problem, loop: Loop) -> GreyBox:
 
 
 def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker], shown: Meter) -> Loop:
-    from lightning_fabric import Fabric
-
     settings, train = problem.settings, problem.train
-    fabric = Fabric(**_device(settings.training.device), precision=settings.training.precision)
+    machine = fabric(settings.training)
     network, known_noise = _network(problem, path, shown)
-    network = network.to(fabric.device)
+    network = network.to(machine.device)
     if settings.training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
-    way = recipe(network, train.to(fabric.device), path)
-    validator = Validator.of(problem.held_out.to(fabric.device), settings.window)
-    return Loop(network, way, validator, settings.training, folder, shown, trackers, fabric, known_noise)
+    way = recipe(network, train.to(machine.device), path)
+    validator = Validator.of(problem.held_out.to(machine.device), settings.window)
+    return Loop(network, way, validator, settings.training, folder, shown, trackers, machine, known_noise)
 
 
 def _network(problem: Problem, path: AnyPath, shown: Meter) -> tuple[Network, Tensor | None]:
@@ -198,19 +187,6 @@ def _network(problem: Problem, path: AnyPath, shown: Meter) -> tuple[Network, Te
     reuse = start.into(network)
     shown.say(str(reuse))
     return network, start.noise if reuse.whole else None
-
-
-def _device(name: str) -> dict[str, Any]:
-    """What Fabric calls the device: cuda when there is one and nothing else is asked for, else the CPU."""
-    kind, _, number = name.partition(":")
-    if kind not in ("auto", "cpu", "cuda") or not (number or "0").isdigit():
-        raise GreymatchError(f"`training.device` must be auto, cpu, cuda or cuda:N; got {name!r}.")
-    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
-        raise GreymatchError(
-            f"`training.device` = {name!r} is not there: {torch.cuda.device_count()} CUDA devices found. Use auto."
-        )
-    on_gpu = kind == "cuda" or (kind == "auto" and torch.cuda.is_available())
-    return {"accelerator": "gpu", "devices": [int(number or 0)]} if on_gpu else {"accelerator": "cpu", "devices": 1}
 
 
 @contextmanager

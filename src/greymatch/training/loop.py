@@ -13,8 +13,6 @@ from torch import Tensor
 
 from greymatch.errors import GreymatchError
 from greymatch.files import read_tensors, write_tensors
-from greymatch.methods import method_named
-from greymatch.models.network import Network
 from greymatch.settings import TrainingSettings
 from greymatch.training.cause import cause, sharp
 from greymatch.training.interrupt import Interrupt
@@ -24,7 +22,7 @@ from greymatch.training.recipe import Recipe, Terms, numbers
 from greymatch.training.settling import AFRESH, turn
 from greymatch.training.state import RunState, load_state, save_state
 from greymatch.training.tracker import Tracker
-from greymatch.training.validation import Validator
+from greymatch.training.validation import Judge
 
 SHOW_SECONDS = 0.5
 VALIDATING = 0.1  # of the time, at most
@@ -39,11 +37,14 @@ class NonFiniteError(GreymatchError):
 
 @dataclass
 class Loop:
-    """Runs until the budget is used, patience ends or the user interrupts; `load_best` then gives the best weights."""
+    """Runs until the budget is used, patience ends or the user interrupts; `load_best` then gives the best weights.
 
-    network: Network
+    `network` is a module with `settings.matching.noise_floor` and a buffer `noise`, one number for each channel.
+    """
+
+    network: Any
     way: Recipe
-    validator: Validator
+    validator: Judge
     settings: TrainingSettings
     folder: Path
     meter: Meter
@@ -209,7 +210,7 @@ class Loop:
 
     def _tell_noise(self) -> None:
         """Let the network know how far off its derivatives are; what a solution is off by is none of theirs."""
-        if not method_named(self.network.settings.method).solves:
+        if not self.way.solves:
             noise = self.network.noise
             noise.copy_(self.state.noise.value[-len(noise) :].sqrt())
 

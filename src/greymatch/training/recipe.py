@@ -70,9 +70,12 @@ class Objective(Protocol):
 
 
 class Recipe(NamedTuple):
+    """`solves`: the errors are those of states that were solved for, not of derivatives."""
+
     sampler: Sampler
     objective: Objective
     settling: Settling | None = None
+    solves: bool = False
 
 
 def _matching(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
@@ -85,11 +88,11 @@ def _next_point(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
 
 
 def _simulation(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
-    return Recipe(Segments.of(network, data, regularised=False), SimulationObjective(network))
+    return Recipe(Segments.of(network, data, regularised=False), SimulationObjective(network), solves=True)
 
 
 def _regularised(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
-    return Recipe(Segments.of(network, data, regularised=True), PhysVaeObjective(network))
+    return Recipe(Segments.of(network, data, regularised=True), PhysVaeObjective(network), solves=True)
 
 
 RECIPES: dict[Kind, Callable[[Network, Trajectories, AnyPath], Recipe]] = {

@@ -96,6 +96,7 @@ def load_state(
             _, index, slot = name.split(".", 2)
             slots.setdefault(int(index), {})[slot] = value
     optimizer.load_state_dict({"state": slots, "param_groups": optimizer.state_dict()["param_groups"]})
+    _lay_out(optimizer)
     for name in ("noise", "gradient"):
         old: RunningMean = getattr(state, name)
         found = part(f"{name}.")
@@ -105,3 +106,11 @@ def load_state(
         setattr(state, name, tensors[name].to(like.device) if name in tensors else None)
     for name, value in header.items():
         setattr(state, name, value)
+
+
+def _lay_out(optimizer: torch.optim.Optimizer) -> None:
+    """Let what was loaded lie in memory as its weights do (channels last): fused steps go by memory, not by index."""
+    for parameter, slots in optimizer.state.items():
+        for name, value in slots.items():
+            if value.shape == parameter.shape:
+                slots[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)

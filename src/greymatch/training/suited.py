@@ -9,7 +9,8 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.matching.left_out import left_out_error
 from greymatch.models.warm import Warm
 from greymatch.physics.physics import Physics
-from greymatch.settings import Settings, flat
+from greymatch.settings import Settings
+from greymatch.settings_tree import flat
 
 DEFAULT_MINUTES = 3.0
 MOST_MINUTES = 15.0

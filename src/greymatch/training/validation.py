@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -33,6 +34,22 @@ class ForecastError:
     scaled: float
     typical: float
     failed: int
+
+
+class Verdict(Protocol):
+    """What the loop reads of a judgement: `scaled` chooses the weights, `mse` is shown."""
+
+    @property
+    def scaled(self) -> float: ...
+
+    @property
+    def mse(self) -> float: ...
+
+
+class Judge(Protocol):
+    """Forecasts with a network as it is now."""
+
+    def choose(self, network: Any) -> Verdict: ...
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
-"""`greymatch weather`: archives of weather, fetched or simulated."""
+"""`greymatch weather`: archives of weather, fetched or simulated, and models that learn from them."""
 
 from __future__ import annotations
 
 import typer
 
-from greymatch.cli.weather import fetch, simulate
+from greymatch.cli.weather import evaluate, fetch, forecast, simulate, train
 
-app = typer.Typer(no_args_is_help=True, help="Weather on the globe: archives to learn from.")
-for module in (fetch, simulate):
+app = typer.Typer(no_args_is_help=True, help="Weather on the globe: archives, models, forecasts and scores.")
+for module in (fetch, simulate, train, forecast, evaluate):
     app.command(module.__name__.rpartition(".")[2], epilog=module.EXAMPLE)(module.command)
 
 __all__ = ["app"]

@@ -12,6 +12,12 @@ import typer
 from greymatch.errors import GreymatchError
 
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the archive goes; the same command goes on with it.")]
+Archived = Annotated[
+    Path, typer.Option("--data", metavar="FOLDER", help="An archive: WeatherBench 1 or 2, or simulated.")
+]
+Years = Annotated[str, typer.Option(help="Years to start from, such as 2017-2018.")]
+Every = Annotated[int, typer.Option(min=1, help="Of the starts, each one of so many.")]
+Leads = Annotated[int, typer.Option(min=1, help="How many hours ahead.")]
 
 
 class Layout(StrEnum):
@@ -27,6 +33,13 @@ def year_span(text: str) -> tuple[int, int]:
     if found is None or int(found[2] or found[1]) < int(found[1]):
         raise GreymatchError(f"`--years` must be such as 2006-2018 or 2016; got {text!r}.")
     return int(found[1]), int(found[2] or found[1])
+
+
+def lead_hours(last: int, step: int) -> list[int]:
+    """Every step up to `last` hours."""
+    if last < step or last % step:
+        raise GreymatchError(f"`--leads` must be a multiple of the model's step, {step} hours; got {last}.")
+    return list(range(step, last + 1, step))
 
 
 def names(text: str) -> list[str]:

@@ -1,0 +1,76 @@
+"""`greymatch weather evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from greymatch.cli.options import Json, Model, Quiet
+from greymatch.cli.output import Output
+from greymatch.cli.weather.options import Archived, Every, Leads, Years, lead_hours, year_span
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from rich.table import Table
+
+EXAMPLE = "Example: greymatch weather evaluate runs/weather/model.safetensors --data atmosphere --every 8"
+SCORES = {"rmse": "RMSE", "acc": "ACC"}
+
+
+def command(
+    model: Model,
+    data: Archived,
+    years: Years = "2017-2018",
+    every: Every = 1,
+    leads: Leads = 42,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Judge a model by latitude-weighted RMSE and ACC, beside persistence, damped persistence and climatology."""
+    from greymatch.weather.model.model import load
+    from greymatch.weather.read import read
+
+    known, archive = load(model), read(data)
+    hours = lead_hours(leads, known.network.shape.step)
+    test = archive.years(*year_span(years)).load()  # read many times over
+    found = {name: scores[list(SCORES)] for name, scores in _judged(known, archive, test, hours, every)}
+    output = Output(quiet, as_json)
+    output.show(*(_table(found, score) for score in SCORES))
+    output.finish({name: _numbers(scores) for name, scores in found.items()})
+
+
+def _judged(known: Any, archive: Any, test: Any, hours: list[int], every: int) -> Iterator[tuple[str, xr.Dataset]]:
+    """The scores of the model and of each reference, over the same starts."""
+    from greymatch.weather import Climatology, Splits, evaluate, references, start_dates
+
+    train = archive.years(*Splits().train).load()
+    usual, starts = Climatology.of(train), start_dates(test, hours, every)
+    rows = {
+        known.network.settings.method: known.predictor(archive, hours),
+        "persistence": references.persistence(test, hours),
+        "damped": references.damped_persistence(test, train, usual, hours),
+        "climatology": references.climatology(test, usual, hours),
+    }
+    for name, predict in rows.items():
+        yield name, evaluate(predict, test, usual, hours, starts)
+
+
+def _table(found: dict[str, xr.Dataset], score: str) -> Table:
+    from rich.table import Table
+
+    first = next(iter(found.values()))
+    leads = first["lead"].values.tolist()
+    table = Table("field", "forecast", *(f"{lead} h" for lead in leads), title=SCORES[score])
+    for field in first["field"].values.tolist():
+        for name, scores in found.items():
+            values = scores[score].sel(field=field).values
+            table.add_row(field, name, *(f"{value:.3g}" if score == "rmse" else f"{value:.3f}" for value in values))
+    return table
+
+
+def _numbers(scores: xr.Dataset) -> dict[str, dict[str, list[float]]]:
+    """score -> field -> by lead."""
+    return {
+        score: {str(field): scores[score].sel(field=field).values.tolist() for field in scores["field"].values}
+        for score in SCORES
+    }

@@ -1,0 +1,42 @@
+"""`greymatch weather forecast`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from greymatch.cli.options import Json, Model, Quiet
+from greymatch.cli.output import Output
+from greymatch.cli.weather.options import Archived, Every, Leads, Years, lead_hours, year_span
+from greymatch.errors import GreymatchError
+
+EXAMPLE = "Example: greymatch weather forecast runs/weather/model.safetensors --data atmosphere --out forecasts.zarr"
+
+
+def command(
+    model: Model,
+    data: Archived,
+    out: Annotated[Path, typer.Option(metavar="STORE.zarr", help="A new Zarr store, in WeatherBench 2's layout.")],
+    years: Years = "2017-2018",
+    every: Every = 1,
+    leads: Leads = 42,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Forecast from every state of some years, and keep it as WeatherBench 2's own evaluation reads it."""
+    from greymatch.weather.forecasts import write_forecasts
+    from greymatch.weather.labelled import start_dates
+    from greymatch.weather.model.model import load
+    from greymatch.weather.read import read
+
+    if out.suffix != ".zarr":
+        raise GreymatchError(f"`--out` must end in .zarr; got {str(out)!r}.")
+    known, archive = load(model), read(data)
+    hours = lead_hours(leads, known.network.shape.step)
+    starts = start_dates(archive.years(*year_span(years)), hours, every)
+    write_forecasts(known.predictor(archive, hours), starts, out, archive)
+    output = Output(quiet, as_json)
+    output.show(f"{len(starts)} forecasts to {leads} h into {out}")
+    output.finish({"out": str(out), "starts": len(starts), "leads": hours})

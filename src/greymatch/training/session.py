@@ -1,0 +1,25 @@
+"""From a loop that is ready, new or resumed, to the end of its budget."""
+
+from __future__ import annotations
+
+from greymatch.training.loop import Loop
+from greymatch.training.run import METRICS
+from greymatch.training.tracker import JsonlTracker
+
+STOPPED = "stopped"
+
+
+def run_to_end(loop: Loop, resume: bool) -> None:
+    """Run it with its metrics kept beside its checkpoints; when stopped, say how to go on."""
+    if resume:
+        loop.resume()
+    loop.trackers.append(JsonlTracker(loop.folder / METRICS, loop.state.step if resume else None))
+    try:
+        loop.run()
+    except KeyboardInterrupt:
+        loop.meter.close()
+        loop.meter.say(f"{STOPPED} at step {loop.state.step}; resume with folder={str(loop.folder)!r}, resume=True")
+        raise
+    finally:
+        for tracker in loop.trackers:
+            tracker.close()

@@ -1,0 +1,1 @@
+"""The transport model of weather, and the network without transport beside it."""

@@ -1,0 +1,102 @@
+"""`WeatherModel`: forecasts of the weather, from a network that was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+import xarray as xr
+
+from greymatch.errors import GreymatchError
+from greymatch.files import read_tensors, write_tensors
+from greymatch.weather.archive import Archive
+from greymatch.weather.axes import dates
+from greymatch.weather.clock import Clock
+from greymatch.weather.labelled import Predictor, labelled
+from greymatch.weather.model.network import Shape, WeatherNetwork
+from greymatch.weather.model.rollout import roll_out
+from greymatch.weather.references import LEADS
+from greymatch.weather.settings import WeatherSettings
+
+KIND, FORMAT = "weather", 1
+
+
+@dataclass(frozen=True, eq=False)
+class WeatherModel:
+    """A field of weather that was learned, with the record of how.
+
+    ```python
+    model = gm.weather.train(archive, minutes=60)
+    scores = gm.weather.evaluate(model.predictor(archive), parts["test"], usual)
+    model.save("weather.safetensors")
+    ```
+
+    Not for other grids, fields or steps than it was learned on.
+    """
+
+    network: WeatherNetwork
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def predictor(self, archive: Archive, leads: Sequence[int] = LEADS) -> Predictor:
+        """From start dates to forecasts, for `evaluate` and `write_forecasts`.
+
+        It sees the states of `archive` at a start and just before it; where those before are not there, the start
+        stands for them.
+        """
+        self.network.shape.check(archive)
+        step = self.network.shape.step
+        wrong = [lead for lead in leads if lead < step or lead % step]
+        if wrong or not len(leads):
+            raise GreymatchError(f"`leads` must be multiples of the step, {step} hours; got {list(leads)}.")
+        chosen = [lead // step - 1 for lead in leads]
+
+        def predict(starts: np.ndarray) -> xr.Dataset:
+            scaling, given = self.network.scaling, self._given(archive, starts)
+            hours = torch.from_numpy(Clock.of(starts).hours)
+            reached = roll_out(self.network, scaling.apply(given), hours, max(chosen) + 1)
+            return labelled(archive, starts, leads, scaling.undo(reached[:, chosen]).numpy())
+
+        return predict
+
+    def _given(self, archive: Archive, starts: np.ndarray) -> torch.Tensor:
+        """The states (B, h + 1, C, lat, lon) up to each start."""
+        ages = np.arange(self.network.settings.net.history, -1, -1) * np.timedelta64(self.network.shape.step, "h")
+        asked = np.asarray(starts, dtype="datetime64[ns]")[:, None] - ages
+        known = dates(archive.fields).get_indexer(pd.DatetimeIndex(asked.ravel())).reshape(asked.shape) >= 0
+        return torch.from_numpy(archive.maps(np.where(known, asked, asked[:, -1:])))
+
+    def save(self, path: str | Path) -> Path:
+        """As one safetensors file."""
+        path = Path(path)
+        if path.suffix != ".safetensors":
+            raise GreymatchError(f"`path` must end in .safetensors; got {str(path)!r}.")
+        header = {"kind": KIND, "format": FORMAT, **self.network.describe(), "record": self.record}
+        write_tensors(path, self.network.state_dict(), header)
+        return path
+
+
+def load(path: str | Path) -> WeatherModel:
+    """A weather model from its file."""
+    tensors, header = read_tensors(Path(path))
+    if header.get("kind") != KIND or header.get("format") != FORMAT:
+        raise GreymatchError(
+            f"{str(path)!r} must hold a weather model of format {FORMAT}; it holds a {header.get('kind')!r} of format "
+            f"{header.get('format')!r}."
+        )
+    try:
+        shape = Shape(**{**header["shape"], "names": tuple(header["shape"]["names"])})
+        still = tensors["dynamics.surroundings.still"]
+        units = {name: tensors[name] for name in ("center", "spread", "change")}
+        with torch.random.fork_rng(devices=[]):
+            network = WeatherNetwork(
+                WeatherSettings(**header["settings"]), shape, units | {"land": still[4], "height": still[5]}
+            )
+        network.load_state_dict(tensors)
+    except (TypeError, KeyError, RuntimeError) as error:
+        raise GreymatchError(f"{str(path)!r} does not hold the model its header describes: {error}") from None
+    return WeatherModel(network.eval(), header.get("record", {}))

@@ -1,0 +1,91 @@
+"""Convolutions that go around the globe."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from greymatch.weather.sphere import halo
+
+_FEWEST_ROWS, _FEWEST_COLUMNS = 4, 8  # of the coarsest grid
+
+
+class SphereConv(nn.Module):
+    """A convolution whose neighbours are those on the sphere: (B, C, lat, lon) in and out, or half the grid.
+
+    `flips` (C,) is -1 for the channels that are components of a vector, which turn about beyond a pole.
+    """
+
+    flips: Tensor
+
+    def __init__(self, channels: int, out: int, halve: bool = False, flips: Tensor | None = None) -> None:
+        super().__init__()
+        # an even kernel, so that the middles of the coarse cells lie between those of the fine ones
+        self.conv = nn.Conv2d(channels, out, 4 if halve else 3, stride=2 if halve else 1)
+        self.register_buffer("flips", torch.ones(channels) if flips is None else flips, persistent=False)
+        self.scalar = flips is None
+
+    def forward(self, maps: Tensor) -> Tensor:
+        return self.conv(halo(maps, 1, 1, 1.0 if self.scalar else self.flips.to(maps)))
+
+
+class Block(nn.Module):
+    """x + conv(act(conv(act(x)))), nothing but x at the start of training."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first, self.second = SphereConv(width, width), SphereConv(width, width)
+        quiet(self.second)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        silu = nn.functional.silu
+        return maps + self.second(silu(self.first(silu(maps))))
+
+
+class Net(nn.Module):
+    """Maps to maps: down to coarser grids, blocks there, and up again with what was seen on the way.
+
+    Nothing is normalised over a batch or a map, so that a forecast does not depend on what it is made with. It says
+    zero at the start of training.
+    """
+
+    def __init__(self, flips: Tensor, out: int, width: int, depth: int, halvings: int) -> None:
+        super().__init__()
+        widths = [width * (1 + (level > 0)) for level in range(halvings + 1)]
+        self.enter = SphereConv(len(flips), width, flips=flips)
+        self.down = nn.ModuleList(SphereConv(a, b, halve=True) for a, b in pairwise(widths))
+        self.blocks = nn.Sequential(*(Block(widths[-1]) for _ in range(depth)))
+        self.up = nn.ModuleList(SphereConv(a + b, a) for a, b in pairwise(widths))
+        self.leave = SphereConv(width, out)
+        quiet(self.leave)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        silu = nn.functional.silu
+        maps, passed = self.enter(maps), []
+        for down in self.down:
+            passed.append(maps)
+            maps = down(silu(maps))
+        maps = self.blocks(maps)
+        for up, before in zip(reversed(self.up), reversed(passed), strict=True):
+            fine = nn.functional.interpolate(maps, scale_factor=2, mode="nearest")
+            maps = up(silu(torch.cat([before, fine], 1)))
+        return self.leave(silu(maps))
+
+
+def possible_halvings(asked: int, rows: int, columns: int) -> int:
+    """As many as the grid allows, up to those asked for."""
+    found = 0
+    while found < asked and rows % 2 == 0 and rows // 2 >= _FEWEST_ROWS and columns // 2 >= _FEWEST_COLUMNS:
+        if columns % 4:
+            break
+        rows, columns, found = rows // 2, columns // 2, found + 1
+    return found
+
+
+def quiet(layer: SphereConv) -> None:
+    """Let a layer say zero."""
+    nn.init.zeros_(layer.conv.weight)
+    if layer.conv.bias is not None:
+        nn.init.zeros_(layer.conv.bias)

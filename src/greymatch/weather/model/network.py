@@ -1,0 +1,88 @@
+"""All that is learned of the weather, with the units it is learned in."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from greymatch.errors import GreymatchError
+from greymatch.weather.archive import Archive
+from greymatch.weather.fields import FIELDS
+from greymatch.weather.model.dynamics import Dynamics, Rate
+from greymatch.weather.model.surroundings import Surroundings
+from greymatch.weather.scaling import Scaling
+from greymatch.weather.settings import WeatherSettings
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the archive of a network is like: its fields, grid and step in hours."""
+
+    names: tuple[str, ...]
+    rows: int
+    columns: int
+    step: int
+
+    @staticmethod
+    def of(archive: Archive) -> Shape:
+        if not isinstance(archive.step, int):
+            raise GreymatchError(
+                f"a weather model learns from states some hours apart; {archive.where} is of monthly means."
+            )
+        sizes = archive.fields.sizes
+        return Shape(archive.names, sizes["lat"], sizes["lon"], archive.step)
+
+    def check(self, archive: Archive) -> None:
+        other = Shape.of(archive)
+        if other != self:
+            raise GreymatchError(
+                f"{archive.where} must be like what was learned from, {asdict(self)}; it is {asdict(other)}."
+            )
+
+
+class WeatherNetwork(nn.Module):
+    """The field du/dt, for states in units of spread; `noise` (C,) tells how far off it is, as the loop learned."""
+
+    center: Tensor
+    spread: Tensor
+    change: Tensor
+    noise: Tensor
+
+    def __init__(self, settings: WeatherSettings, shape: Shape, tensors: dict[str, Tensor]) -> None:
+        """`tensors` are center, spread and change (C,) of the fields, land and height (lat, lon)."""
+        super().__init__()
+        self.settings, self.shape = settings, shape
+        for name in ("center", "spread", "change"):
+            self.register_buffer(name, tensors[name].clone())
+        self.register_buffer("noise", torch.ones(len(shape.names)))
+        flips = torch.tensor([-1.0 if FIELDS[name].component else 1.0 for name in shape.names])
+        around = Surroundings(tensors["land"], tensors["height"])
+        self.dynamics = Dynamics(settings, around, flips, shape.step)
+
+    @staticmethod
+    def fitting(settings: WeatherSettings, train: Archive) -> WeatherNetwork:
+        """A new network for an archive, in the units of its years."""
+        scaling, still = Scaling.of(train), train.constants
+        land, height = (torch.as_tensor(np.asarray(still[name].values)).float() for name in ("land", "orography"))
+        tensors = {"center": scaling.center, "spread": scaling.spread, "change": scaling.change}
+        return WeatherNetwork(settings, Shape.of(train), tensors | {"land": land, "height": height})
+
+    @property
+    def scaling(self) -> Scaling:
+        return Scaling(self.shape.names, self.center, self.spread, self.change)
+
+    @property
+    def unit(self) -> Tensor:
+        """The usual rate of each field (C, 1, 1), in units of spread per hour."""
+        return (self.change / self.spread / self.shape.step)[:, None, None]
+
+    def rate(self, hours: Tensor, state: Tensor, past: Tensor, began: Tensor) -> Rate:
+        """At `hours` (B,) since 2000, of states (B, C, lat, lon) on the way from the last of `past` at `began` (B,)."""
+        return self.dynamics(hours, state, past, (hours - began) / self.shape.step, self.unit)
+
+    def describe(self) -> dict[str, Any]:
+        return {"settings": self.settings.model_dump(), "shape": asdict(self.shape)}

@@ -1,0 +1,34 @@
+"""Forecasts by the learned field: from state to state, the past shifted by each that is reached."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from greymatch.simulation.unroll import DrivenField, stage_times, unroll
+from greymatch.weather.model.network import WeatherNetwork
+
+
+def roll_out(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int) -> Tensor:
+    """States (B, steps, C, lat, lon) after the last of `states` (B, h + 1, C, lat, lon), which is at `hours` (B,).
+
+    All are in units of spread. Steps are fixed: the field's winds are bounded so that these are stable.
+    """
+    step, substeps = network.shape.step, network.settings.transport.substeps
+    found = []
+    half = network.settings.training.precision == "bf16-mixed"
+    with torch.no_grad(), torch.autocast(states.device.type, torch.bfloat16, enabled=half):
+        for _ in range(steps):
+            end = hours + step
+            stages = stage_times(hours, end[:, None], substeps)
+            reached = unroll(_field(network, states, hours), states[:, -1], stages, substeps)
+            found.append(reached[:, 0])
+            states, hours = torch.cat([states[:, 1:], reached], 1), end
+    return torch.stack(found, 1)
+
+
+def _field(network: WeatherNetwork, past: Tensor, began: Tensor) -> DrivenField:
+    def field(hours: Tensor, state: Tensor, inputs: Tensor | None) -> Tensor:
+        return network.rate(hours, state, past, began).total
+
+    return field

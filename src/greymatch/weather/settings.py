@@ -1,0 +1,64 @@
+"""What a weather model can be told, frozen and checked."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from greymatch.settings import TrainingSettings
+from greymatch.settings_tree import Section, Tree
+
+Method = Literal["vgb-dm", "black-box"]
+METHODS: tuple[Method, ...] = ("vgb-dm", "black-box")
+
+
+class NetSettings(Section):
+    """The networks of velocity and source, and the encoder of the past."""
+
+    width: int = Field(default=64, ge=4, description="channels of the velocity network; twice as many when halved")
+    source_width: int = Field(default=32, ge=4, description="channels of the source network")
+    depth: int = Field(default=3, ge=1, description="residual blocks of each network, on its coarsest grid")
+    halvings: int = Field(default=1, ge=0, description="times that the grid is halved on the way, where it can be")
+    history: int = Field(default=2, ge=1, description="past states that the encoder sees")
+    latents: int = Field(default=16, ge=1, description="maps that it makes of them")
+    heads: int = Field(default=4, ge=1, description="heads of its attention, which share the latents")
+
+
+class TransportSettings(Section):
+    """How fields are carried."""
+
+    form: Literal["flux", "advection"] = Field(
+        default="flux", description="flux: div(u v), as in the paper, which conserves; advection: v . grad u"
+    )
+    substeps: int = Field(default=2, ge=1, description="steps of Runge-Kutta 4 from a state to the next")
+    courant: float = Field(
+        default=2.5, gt=0, lt=2.8, description="most cells that a wind may cross in a step; stable up to 2.8"
+    )
+
+
+class PathSettings(Section):
+    """The path between two states, on which the field is matched."""
+
+    sigma: float = Field(default=0.3, ge=0, description="noise of the bridge, relative to the usual change in a step")
+    velocity: Literal["mean", "flow", "drift"] = Field(
+        default="mean", description="velocity that is matched: of the bridge's mean, of its flow, or its drift"
+    )
+    noise_floor: float = Field(default=1e-3, gt=0, description="least error of a velocity, relative to the usual one")
+
+
+class WeatherSettings(Tree):
+    """All settings of a weather model.
+
+    ```python
+    settings = WeatherSettings().updated({"net.width": 32, "training.minutes": 60})
+    ```
+    """
+
+    method: Method = "vgb-dm"
+    net: NetSettings = NetSettings()
+    transport: TransportSettings = TransportSettings()
+    matching: PathSettings = PathSettings()
+    training: TrainingSettings = TrainingSettings(
+        batch=32, rate=1e-3, warmup=0.05, validations=10, precision="bf16-mixed", channels_last=True
+    )

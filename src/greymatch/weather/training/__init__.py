@@ -1,0 +1,1 @@
+"""Learning weather by matching, in the loop that everything learns in."""

@@ -1,0 +1,39 @@
+"""Matching for maps: velocities compared by area, each field by its own noise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Generator, Tensor, nn
+
+from greymatch.weather.model.network import WeatherNetwork
+from greymatch.weather.sphere import area_weights
+from greymatch.weather.training.sampler import Sample
+
+
+class Loss(NamedTuple):
+    """`errors` (C,) are mean squares over the sphere, in units of the usual rate of each field."""
+
+    total: Tensor
+    matching: Tensor
+    errors: Tensor
+
+
+class Objective(nn.Module):
+    """L = -E[log N(velocity; model, noise)], the noise being what recent batches left unexplained in each field."""
+
+    def __init__(self, network: WeatherNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    @property
+    def channels(self) -> int:
+        return len(self.network.shape.names)
+
+    def forward(self, sample: Sample, noise: Tensor, generator: Generator | None) -> Loss:
+        matched = sample.matched
+        rate = self.network.rate(matched.time[:, 0], matched.position[:, 0], sample.past, sample.began)
+        wrong = (rate.total - matched.velocity[:, 0]) / self.network.unit
+        errors = (wrong.square() * area_weights(wrong)).mean((0, 2, 3))
+        matching = 0.5 * (errors / noise).sum()
+        return Loss(matching, matching, errors.detach())
