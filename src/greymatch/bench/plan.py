@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from greymatch.systems.system import System
 
 FORMAT = 2  # of the result file; what was written in another is not read
-DRAWS, GRID_DRAWS = 100, 5
+DRAWS, GRID_DRAWS = 100, 20  # fewer than 19 draws have no 90 % interval
 BUDGETS = ("training.minutes", "training.steps")
 
 
