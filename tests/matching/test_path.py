@@ -52,6 +52,23 @@ def test_rows_are_looked_up_in_any_order_and_repeatedly():
     assert two_pieces().at(rows, times).position.flatten().tolist() == [5.0, 0.25, 2.0, 5.0]
 
 
+def test_positions_alone_are_those_with_derivatives():
+    times = torch.linspace(-1, 5, 20, dtype=torch.float64).expand(2, -1)
+    path, rows = two_pieces(), torch.tensor([1, 0])
+    assert torch.equal(path.position(rows, times), path.at(rows, times).position)
+
+
+def test_rows_with_the_same_breaks_are_found_like_rows_with_their_own():
+    path, rows = two_pieces(), torch.tensor([0, 1, 0])
+    alike = Path(path.breaks[:1].expand(2, -1).contiguous(), path.coefficients, path.trusted)
+    other = torch.cat([alike.breaks, ask(0.0, 0.5, 2.0)])
+    mixed = Path(other, *(torch.cat([part, part[:1]]) for part in (path.coefficients, path.trusted)))
+    times = torch.linspace(-1, 5, 20, dtype=torch.float64).expand(3, -1)
+    assert torch.equal(alike.at(rows, times).position, mixed.at(rows, times).position)
+    assert torch.equal(alike.at(rows, times).velocity, mixed.at(rows, times).velocity)
+    assert torch.equal(alike.trust(rows, times), mixed.trust(rows, times))
+
+
 def test_nothing_beyond_the_breaks_is_trusted():
     found = two_pieces().trust(FIRST, ask(-0.1, 0.0, 3.0, 3.1))
     assert found.flatten().tolist() == [False, True, True, False]

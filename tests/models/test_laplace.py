@@ -166,6 +166,9 @@ class Field:
         start, one = told(first[:, None], free=1), torch.ones(1)
         return laplace(self, evidence, start, one.expand(len(first), 1), one)  # pyright: ignore[reportArgumentType]
 
+    def pushed(self, latents: Latents) -> Latents:
+        return latents
+
     def known(self, times: Tensor, phase: Tensor, latents: Latents, inputs: None) -> Tensor:
         return torch.zeros_like(phase)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from greymatch.models.latents import Gaussian, mirrored
+from greymatch.models.latents import Gaussian, Latents, mirrored
 
 
 @pytest.mark.parametrize("draws", [2, 5, 6, 101])
@@ -26,3 +26,11 @@ def test_copies_of_a_law_are_drawn_in_pairs_about_its_mean():
     draws = law.sample(torch.Generator().manual_seed(0), copies=4).reshape(4, 2, 2)
     torch.testing.assert_close(draws.mean(0), mean)
     assert float((draws - mean).abs().min()) > 0
+
+
+def test_latents_at_many_points_are_the_same_everywhere():
+    latents = Latents(torch.randn(3, 2), torch.randn(3, 1), theta=torch.randn(3, 4)).over(5)
+    assert latents.theta is not None
+    for part, size in ((latents.eps, 2), (latents.z, 1), (latents.theta, 4)):
+        assert part.shape == (3, 5, size)
+        assert torch.equal(part, part[:, :1].expand(-1, 5, -1))

@@ -59,7 +59,7 @@ class Signals:
             return Held.through(self.times, self.values, self.seen).at
         path = interpolant(self.kind)(self.times, self.values, self.seen)
         path = path.to(self.values.device, self.values.dtype)
-        return lambda rows, times: path.at(rows, times).position
+        return path.position
 
     def at(self, rows: Tensor, times: Tensor) -> Tensor:
         """Values (B, M, U) for trajectories `rows` (B,) at `times` (B, M)."""

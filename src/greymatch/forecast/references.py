@@ -79,7 +79,7 @@ def _mean_where_known(train: Trajectories, moments: Tensor) -> Tensor:
         rows = torch.arange(len(part), device=moments.device)
         path = Linear(max_gap=float("inf"))(part.times, part.values, part.mask).to(moments.device)
         query = moments.repeat(len(part), 1)
-        position = path.at(rows, query).position
+        position = path.position(rows, query)
         known = path.trust(rows, query).reshape(*query.shape, *[1] * (position.ndim - 2))
         total = total + (position * known).sum(0)
         count = count + known.sum(0)

@@ -11,7 +11,7 @@ from torch import Tensor
 from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.matching.gaps import check_max_gap, neighbours, shrink_grid
 from greymatch.matching.linear import Linear
-from greymatch.matching.path import Device, Matched, Path, locate, widen
+from greymatch.matching.path import Device, Matched, Path, widen
 
 Velocity = Literal["drift", "flow"]
 
@@ -87,7 +87,7 @@ class BridgePath:
         return self.line.degree
 
     def at(self, rows: Tensor, times: Tensor, generator: torch.Generator | None = None) -> Matched:
-        spot = locate(self.line.breaks, rows, times)
+        spot = self.line.located(rows, times)
         offset = spot.offset.clamp(_EDGE * spot.width, (1 - _EDGE) * spot.width)
         times = times.to(offset) - spot.offset + offset
         mean = self.line.evaluate(rows, spot.interval, offset, times)
@@ -96,6 +96,10 @@ class BridgePath:
         kick = sigma * torch.randn(mean.position.shape, generator=generator, dtype=sigma.dtype, device=sigma.device)
         position = mean.position + kick * (ahead * behind / (ahead + behind)).sqrt()
         return mean._replace(position=position, velocity=mean.velocity + kick * self._pull(behind, ahead))
+
+    def position(self, rows: Tensor, times: Tensor) -> Tensor:
+        """The bridge's mean."""
+        return self.line.position(rows, times)
 
     def _sides(self, rows: Tensor, interval: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
         """The times since the bridge began and until it ends."""

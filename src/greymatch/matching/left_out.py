@@ -22,7 +22,7 @@ def left_out_error(data: Trajectories, name: str) -> Tensor:
     shown = _every_second(mask)
     path = _through(name, times, values, shown)
     rows = torch.arange(len(times))
-    error = (path.at(rows, times).position - values).square()
+    error = (path.position(rows, times) - values).square()
     asked = mask & ~shown & path.trust(rows, times)[..., None]
     return (_mean(error, asked) / _spread(values, mask)).sqrt()
 

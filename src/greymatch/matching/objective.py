@@ -101,7 +101,7 @@ class Objective(nn.Module):
         """The arguments of the field at the matching points, what the physics says there, and what is to be matched."""
         matched = sample.matched
         phase = torch.cat([matched.position] + [matched.velocity] * (self.network.physics.order - 1), 2)
-        latents = latents.over(matched.time.shape[1])
+        latents = self.network.dynamics.pushed(latents).over(matched.time.shape[1])
         known = self.network.dynamics.known(matched.time, phase, latents, sample.inputs)
         phase, known, target = self._pixels((phase, known, self._target(matched)), generator)
         return (matched.time, phase, latents, sample.inputs), known, target

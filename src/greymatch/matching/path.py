@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Protocol, Self
 
 import torch
@@ -33,6 +34,8 @@ class AnyPath(Protocol):
     def degree(self) -> int: ...
 
     def at(self, rows: Tensor, times: Tensor, generator: torch.Generator | None = None) -> Matched: ...
+
+    def position(self, rows: Tensor, times: Tensor) -> Tensor: ...
 
     def trust(self, rows: Tensor, times: Tensor, order: int = 1) -> Tensor: ...
 
@@ -75,8 +78,43 @@ class Path:
 
     def at(self, rows: Tensor, times: Tensor, generator: torch.Generator | None = None) -> Matched:
         """The points at `times`; nothing is random here, so `generator` is not used."""
-        spot = locate(self.breaks, rows, times)
+        spot = self.located(rows, times)
         return self.evaluate(rows, spot.interval, spot.offset, times)
+
+    def position(self, rows: Tensor, times: Tensor) -> Tensor:
+        """The points alone, for who needs no derivatives."""
+        spot = self.located(rows, times)
+        powers = self.coefficients[rows[:, None], spot.interval].unbind(2)
+        dt = widen(spot.offset.to(powers[0].dtype), powers[0])
+        position = powers[-1]
+        for coefficient in reversed(powers[:-1]):
+            position = position * dt + coefficient
+        return position
+
+    def located(self, rows: Tensor, times: Tensor) -> Located:
+        """Where each time falls; the last break is in the last interval, and padding gives offset 0, width 1."""
+        times = times.to(self.breaks.dtype).contiguous()
+        own = self._common
+        if own is None:
+            own, last = self.breaks[rows], self._last[rows]
+            interval = (torch.searchsorted(own, times, right=True) - 1).clamp(min=0).minimum(last)
+            left, right = own.gather(1, interval), own.gather(1, interval + 1)
+        else:
+            interval = (torch.searchsorted(own, times, right=True) - 1).clamp(min=0).minimum(self._last[0])
+            left, right = own[interval], own[interval + 1]
+        offset = torch.where(left.isfinite(), times - left, 0.0)
+        return Located(interval, offset, torch.where(right.isfinite(), right - left, 1.0))
+
+    @cached_property
+    def _last(self) -> Tensor:
+        """The last interval of each row (row, 1)."""
+        return (self.breaks.isfinite().sum(1, keepdim=True) - 2).clamp(min=0)
+
+    @cached_property
+    def _common(self) -> Tensor | None:
+        """The breaks of every row, where they are the same: then no row's own need be gathered."""
+        same = len(self.breaks) > 0 and bool((self.breaks == self.breaks[:1]).all())
+        return self.breaks[0].contiguous() if same else None
 
     def evaluate(self, rows: Tensor, interval: Tensor, offset: Tensor, times: Tensor) -> Matched:
         """Horner's rule for the value and both derivatives at `offset` from the left break."""
@@ -91,7 +129,7 @@ class Path:
 
     def trust(self, rows: Tensor, times: Tensor, order: int = 1) -> Tensor:
         """Whether each state may be matched; `order=2` also asks that its fit was able to bend."""
-        spot = locate(self.breaks, rows, times)
+        spot = self.located(rows, times)
         inside = (spot.offset >= 0) & (spot.offset <= spot.width)
         reached = self._reached()[rows] >= order
         return self.trusted[rows[:, None], spot.interval] & inside[..., None] & reached[:, None]
@@ -111,17 +149,6 @@ class Path:
             trusted=self.trusted.to(device),
             degrees=None if self.degrees is None else self.degrees.to(device),
         )
-
-
-def locate(breaks: Tensor, rows: Tensor, times: Tensor) -> Located:
-    """Where each time falls; the last break is in the last interval, and padding gives offset 0, width 1."""
-    own = breaks[rows]
-    times = times.to(own.dtype).contiguous()
-    last = (own.isfinite().sum(1, keepdim=True) - 2).clamp(min=0)
-    interval = (torch.searchsorted(own, times, right=True) - 1).clamp(min=0).minimum(last)
-    left, right = own.gather(1, interval), own.gather(1, interval + 1)
-    offset = torch.where(left.isfinite(), times - left, 0.0)
-    return Located(interval, offset, torch.where(right.isfinite(), right - left, 1.0))
 
 
 def widen(tensor: Tensor, like: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -86,7 +86,12 @@ class Dynamics(nn.Module):
 
     def known(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None) -> Tensor:
         """What the physics alone gives (..., S, *grid)."""
-        return self.physics.evaluate(t, phase, self.physics.push(latents.eps), u)
+        theta = self.physics.push(latents.eps) if latents.theta is None else latents.theta
+        return self.physics.evaluate(t, phase, theta, u)
+
+    def pushed(self, latents: Latents) -> Latents:
+        """The latents with their parameters: worth it before the field is asked more than once."""
+        return replace(latents, theta=self.physics.push(latents.eps))
 
     def completed(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None, known: Tensor) -> Parts:
         """The physics with what is learned; a pointwise residual needs no more of the grid than is asked for."""

@@ -124,7 +124,7 @@ def laplace(
     phase, top, weight = seen(evidence.phase), seen(evidence.top), seen(_weight(evidence, unit, noise, pixels))
 
     def misfit(latents: Tensor) -> Tensor:
-        law = Latents(latents[:, :free], latents[:, free:]).over(evidence.times.shape[1])
+        law = dynamics.pushed(Latents(latents[:, :free], latents[:, free:])).over(evidence.times.shape[1])
         known = dynamics.known(evidence.times, evidence.phase, law, evidence.inputs)
         said = dynamics.completed(evidence.times, phase, law, evidence.inputs, seen(known)).total
         return ((said - top) * weight).flatten(1)

@@ -37,12 +37,14 @@ class Gaussian:
 class Latents:
     """One draw per window: `eps` (B, L), the free parameters' latent coordinates, and `z` (B, Z).
 
-    `start` (B, order*S) is the phase at the window's end that was found with them, None where it is observed.
+    `start` (B, order*S) is the phase at the window's end that was found with them, None where it is observed. `theta`
+    (B, P) are the parameters in physical units, None until they are worked out, once for many points.
     """
 
     eps: Tensor
     z: Tensor
     start: Tensor | None = None
+    theta: Tensor | None = None
 
     def repeated(self, draws: int) -> Latents:
         return self.select(torch.arange(len(self.eps), device=self.eps.device).repeat(draws))
@@ -51,8 +53,13 @@ class Latents:
         return Latents(self.eps[members], self.z[members], None if self.start is None else self.start[members])
 
     def over(self, points: int) -> Latents:
-        """The same latents at every one of `points` times: (B, M, L) and (B, M, Z)."""
-        return Latents(self.eps[:, None].expand(-1, points, -1), self.z[:, None].expand(-1, points, -1))
+        """The same latents at every one of `points` times: (B, M, L), (B, M, Z) and (B, M, P)."""
+
+        def everywhere(part: Tensor) -> Tensor:
+            return part[:, None].expand(-1, points, -1)
+
+        theta = None if self.theta is None else everywhere(self.theta)
+        return Latents(everywhere(self.eps), everywhere(self.z), theta=theta)
 
 
 @dataclass(frozen=True)

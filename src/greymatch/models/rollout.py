@@ -32,12 +32,13 @@ def roll_out(
     rows = torch.arange(len(times), device=times.device)
     axes, states = len(physics.grid), len(physics.states)
     center, unit = (part.reshape(*part.shape, *(1,) * axes) for part in network.scales.phase(physics.order))
+    latents = network.dynamics.pushed(members.latents)
     kick = torch.nn.functional.pad(members.kick, ((physics.order - 1) * states, 0))
     kick = kick.reshape(*kick.shape, *(1,) * axes)
 
     def field(t: Tensor, scaled: Tensor) -> Tensor:
         u = signals.at(rows, t[:, None])[:, 0].float() if signals else None
-        return (network.dynamics.velocity(t, center + scaled * unit, members.latents, u) + kick) / unit
+        return (network.dynamics.velocity(t, center + scaled * unit, latents, u) + kick) / unit
 
     phase = start.phase if members.latents.start is None else members.latents.start
     solution = solve(field, ((phase - center) / unit).float(), start.time, times, tolerance, max_steps)

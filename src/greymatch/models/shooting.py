@@ -70,7 +70,7 @@ class Shooting:
         """Phases (B, W, P) along the windows from latents and starts (B, K + P), the latter in units of the reach."""
         phases = self.first.shape[1]
         free = len(self.dynamics.physics.free)
-        latents = Latents(unknown[:, :free], unknown[:, free:-phases])
+        latents = self.dynamics.pushed(Latents(unknown[:, :free], unknown[:, free:-phases]))
         start = (self.first + self.reach * unknown[:, -phases:] - self.center) / self.unit
         origin = self.stages[:, 0]
 

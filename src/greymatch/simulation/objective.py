@@ -103,6 +103,7 @@ class Objective(nn.Module):
 
 def hybrid(network: Network, latents: Latents, course: Course) -> Tensor:
     """States (B, P, S, *grid) along a course by the whole model."""
+    latents = network.dynamics.pushed(latents)
 
     def field(t: Tensor, phase: Tensor, u: Tensor | None) -> Tensor:
         return network.dynamics.velocity(t, phase, latents, u)

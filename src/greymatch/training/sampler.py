@@ -115,14 +115,16 @@ class Sampler:
         rows = source.windows.rows(chosen)
         signals = source.windows.data.inputs
         # an equation may read every state, so none can be matched where any of them is a guess
-        sound = self.path.trust(rows, times).all(-1, keepdim=True)
+        order = self.network.physics.order
+        trusted = self.path.trust(rows, times, order)
+        sound = (trusted if order == 1 else self.path.trust(rows, times)).all(-1, keepdim=True)
         return Sample(
             features=source.features(self.network, chosen),
             matched=self.path.at(rows, times, generator),
-            trusted=self.path.trust(rows, times, self.network.physics.order) & sound,
+            trusted=trusted & sound,
             inputs=signals.at(rows, times).float() if signals else None,
             rows=rows,
-            doubt=None if self.doubt is None else self.doubt.at(rows, times).position,
+            doubt=None if self.doubt is None else self.doubt.position(rows, times),
         )
 
 
