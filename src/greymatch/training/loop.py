@@ -115,7 +115,8 @@ class Loop:
         self._tick()
         validated = self._validate_if_due()
         self.state.finished = self.fraction >= 1 or self._out_of_patience()
-        self._tick()
+        if validated:
+            self._tick()
         self._report(loss, validated)
         if time.monotonic() - self._saved > self.settings.checkpoint_seconds:
             self.checkpoint()
