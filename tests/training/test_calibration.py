@@ -15,13 +15,14 @@ class Ideal:
     """
 
     def __init__(self, right: float, harm: float = -0.1) -> None:
-        self.right, self.harm = right, harm
+        self.right, self.harm, self.solved = right, harm, 0
 
     def sight(self, network: Network, draws: int) -> None:
         assert draws == DRAWS
 
     def ensemble(self, network: Network, sight: None, level: float, draws: int) -> EnsembleError:
         assert (level, draws) == (LEVEL, DRAWS)
+        self.solved += 1
         reach = float(network.widening) / self.right * 1.6449  # the 95 % quantile of the normal
         covered = float(torch.erf(torch.tensor(reach / 2**0.5)))
         return EnsembleError(covered, 1.0 + self.harm * float(network.kicked))
@@ -64,3 +65,10 @@ def test_the_coverage_it_reports_is_that_of_the_factor_it_sets():
     network, coverage = calibrated(2.0)
     found = Ideal(2.0).ensemble(network, None, LEVEL, DRAWS)  # pyright: ignore[reportArgumentType]
     assert found.coverage == coverage
+
+
+@pytest.mark.parametrize("right", [0.1, 0.7, 1.5, 6.0])
+def test_few_ensembles_are_solved_for_it(right: float):
+    judge = Ideal(right)
+    calibrate_forecasts(Widened(), judge)  # pyright: ignore[reportArgumentType]
+    assert judge.solved <= 2 * 5  # with the constant error and without

@@ -17,7 +17,8 @@ from greymatch.training.validation import EnsembleError, Validator
 LEVEL = 0.9
 DRAWS = 24
 NARROWEST, WIDEST = 0.02, 16.0
-HALVINGS = 7
+CLOSE, NARROW = 0.005, 1.08  # near enough to the level; a factor that makes no difference
+TELLING = 0.1  # least coverage that says what is missing; of what is not covered, a tenth of it will do
 MOST_TRAJECTORIES = 64
 HARDLY = 0.995
 # A model of data that it explains to the last digit would call every other digit strange.
@@ -41,15 +42,29 @@ def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError
 
 
 def _widened(network: Network, validator: Validator, sight: Sight) -> EnsembleError:
-    """Bisection on the logarithm of the widening."""
-    low, high = NARROWEST, WIDEST
-    for _ in range(HALVINGS):
-        middle = (low * high) ** 0.5
-        network.widening.fill_(middle)
-        covers = validator.ensemble(network, sight, LEVEL, DRAWS).coverage >= LEVEL
-        low, high = (low, middle) if covers else (middle, high)
-    network.widening.fill_((low * high) ** 0.5)
-    return validator.ensemble(network, sight, LEVEL, DRAWS)
+    """What an ensemble would need were its errors normal is tried next, within the bounds that are known by now."""
+    low, high, width = NARROWEST, WIDEST, 1.0
+    while True:
+        network.widening.fill_(width)
+        found = validator.ensemble(network, sight, LEVEL, DRAWS)
+        low, high = (low, width) if found.coverage >= LEVEL else (width, high)
+        if abs(found.coverage - LEVEL) < CLOSE or high < NARROW * low:
+            return found
+        width = _next(width, found.coverage, low, high)
+
+
+def _next(width: float, coverage: float, low: float, high: float) -> float:
+    """The width at which a normal law would cover; the middle of the bounds where that tells nothing."""
+    if TELLING < coverage < 1 - TELLING / 10:
+        asked = width * float(_reach(LEVEL) / _reach(coverage))
+        if low * NARROW**0.5 < asked < high / NARROW**0.5:
+            return asked
+    return (low * high) ** 0.5
+
+
+def _reach(coverage: float) -> Tensor:
+    """How many standard deviations to either side hold so much of a normal law."""
+    return torch.special.ndtri(torch.tensor((1 + coverage) / 2, dtype=torch.float64))
 
 
 def calibrate_misfit(network: Network, *data: Trajectories) -> None:
