@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.func import jvp
 
 from greymatch.data.scaling import Scales
 from greymatch.models.motion import Motion
@@ -25,6 +24,7 @@ from greymatch.physics.physics import Physics
 PHYSICS_RIDGE = 1e-6
 LIBRARY_RIDGE = 1e-4
 SWEEPS = 4
+NUDGE = 1e-4  # in standard deviations of the prior
 LARGEST_LIBRARY = 32
 
 
@@ -76,19 +76,23 @@ class Regression:
         return self.physics.pull(self._theta(standard))
 
     def _linearised(self, standard: Tensor) -> tuple[Tensor, Tensor]:
-        """Defect (B, W, S, *grid) and its slopes (B, W, S, *grid, L) about the standardised parameters."""
+        """Defect (B, W, S, *grid) and its slopes (B, W, S, *grid, L) about the standardised parameters.
+
+        Central differences in double are as good as derivatives, and do not load a compiler as those do.
+        """
         motion, order = self.motion, self.physics.order
-        phase, points = motion.phase(order), motion.times.shape[1]
+        phase, points = motion.phase(order).double(), motion.times.shape[1]
         unit = motion.per_channel(self.scales.top(order) * self.amplitude)
+        inputs = None if motion.inputs is None else motion.inputs.double()
 
         def known(at: Tensor) -> Tensor:
-            theta = self._theta(at)[:, None].expand(-1, points, -1)
-            return self.physics.evaluate(motion.times, phase, theta, motion.inputs) / unit
+            theta = self._theta(at.double())[:, None].expand(-1, points, -1)
+            return self.physics.evaluate(motion.times, phase, theta, inputs) / unit
 
-        directions = torch.eye(standard.shape[1], dtype=standard.dtype, device=standard.device)
-        slopes = [jvp(known, (standard,), (one.expand_as(standard),))[1] for one in directions]
-        defect = motion.top(order) / unit - known(standard)
-        return defect, torch.stack(slopes, -1) if slopes else defect.new_zeros(*defect.shape, 0)
+        moves = NUDGE * torch.eye(standard.shape[1], dtype=torch.float64, device=standard.device)
+        slopes = [(known(standard + move) - known(standard - move)) / (2 * NUDGE) for move in moves]
+        defect = (motion.top(order) / unit - known(standard)).to(standard.dtype)
+        return defect, torch.stack(slopes, -1).to(standard.dtype) if slopes else defect.new_zeros(*defect.shape, 0)
 
     def _library(self) -> Tensor:
         """Columns (B, W, S, *grid, K): for each open equation a constant, the states and the inputs."""
