@@ -58,7 +58,7 @@ def _variant(name: str, title: str, truth: Function, **changed: float) -> System
         tuned={
             "vgb-dm": {"encoder.latents": 1, **changed},  # one more latent would compete with L
             "tfm": {"memory.points": 26, "memory.width": 192, "training.rate": 4e-3},
-            "vbb-dm": BLACK_BOX,
+            "vbb-dm": {**BLACK_BOX, **changed},
             "bb-node": SOLVED | BLACK_BOX,
             "physvae": SOLVED | {"simulation.augment": 1.0},
         },
