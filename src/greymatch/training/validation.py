@@ -19,7 +19,7 @@ from greymatch.simulation.start import Start
 
 MOST_TRAJECTORIES, MOST_NUMBERS = 128, 1_500_000
 MOST_FOR_COVERAGE = 64
-NUMBERS_FOR_COVERAGE = 8_000_000
+NUMBERS_FOR_COVERAGE = 24_000_000  # ten fields of 32 x 32: fewer say little about coverage
 WORST = 1e3
 CLEARLY = 1.2
 TOLERANCE, MOST_STEPS = 1e-4, 2_000  # a field that is wild in the middle of training must not hold up the run
