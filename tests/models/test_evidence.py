@@ -55,16 +55,16 @@ def test_where_a_doubt_vanishes_by_chance_that_of_its_neighbours_counts():
     torch.testing.assert_close(doubt, 0.04 * (window.times[:, inside].abs() + 0.1).float(), rtol=1e-3, atol=1e-6)
 
 
-def test_a_point_counts_only_if_all_states_were_seen_there_and_where_its_stencil_reads():
+def test_a_point_counts_only_if_all_states_were_seen_there_and_are_known_where_its_stencil_reads():
     times = torch.arange(20, dtype=torch.float64).repeat(2, 1)
     values = torch.stack([times.sin(), times.cos()], -1)[..., None].expand(2, 20, 2, 3)
     mask = torch.ones(values.shape, dtype=torch.bool)
-    mask[0, 10, 1, 2] = mask[1, 1, 0, 0] = False
+    mask[0, 10, 1, 2] = mask[1, :2, 0, 0] = False
     evidence = Evidence.of(Window(times, values, mask, None), 3, 1)
     assert evidence.seen.shape == (2, 20, 1, 3)
-    unsound = [[0, i, 0, 2] for i in range(8, 13)] + [[1, i, 0, 0] for i in range(4)]
+    unsound = [[0, 10, 0, 2]] + [[1, i, 0, 0] for i in range(4)]
     assert (evidence.seen == 0).nonzero().tolist() == unsound
-    assert evidence.points.tolist() == [15, 16]
+    assert evidence.points.tolist() == [19, 16]
 
 
 def test_what_counts_beside_gaps_is_as_good_as_without_them():
@@ -73,7 +73,8 @@ def test_what_counts_beside_gaps_is_as_good_as_without_them():
     mask[:, 5], mask[:, 15] = False, False
     whole, gappy = (Evidence.of(Window(window.times, window.values, m, None), 5, 2) for m in (window.mask, mask))
     sound = gappy.seen.expand_as(gappy.top) > 0
-    torch.testing.assert_close(gappy.top[sound], whole.top[sound])
+    assert bool(((gappy.top - whole.top).abs() <= 2 * gappy.doubt)[sound].all())
+    assert int(gappy.seen.sum()) == int(whole.seen.sum()) - 4
 
 
 @pytest.mark.parametrize("order", [1, 2])

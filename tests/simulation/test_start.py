@@ -43,8 +43,25 @@ def test_gaps_are_stepped_over_state_by_state(recording):
     values[0, 7, 1] = NAN
     values[0, 3, 1] = NAN
     position, velocity = start_phase(recording(times, values), 2)[0].chunk(2)
-    torch.testing.assert_close(position, torch.stack([quartic(times[7]), 2 * times[6]]))
+    torch.testing.assert_close(position, torch.stack([quartic(times[7]), 2 * times[7]]))
     torch.testing.assert_close(velocity, torch.stack([quartic_velocity(times[7]), torch.tensor(2.0).double()]))
+
+
+def test_a_state_not_observed_at_the_end_is_carried_there(recording):
+    times = torch.tensor([0.0, 0.1, 0.3, 0.4, 0.6, 0.7, 0.8], dtype=torch.float64)
+    cubic, slope = times**3 - times, 3 * times**2 - 1
+    values = torch.stack([times, cubic], 1)[None].clone()
+    values[0, -1, 1] = NAN
+    position, velocity = start_phase(recording(times, values), 2)[0].chunk(2)
+    torch.testing.assert_close(position, torch.stack([times[-1], cubic[-1]]))
+    torch.testing.assert_close(velocity, torch.stack([torch.ones(()).double(), slope[-1]]))
+
+
+def test_a_state_last_observed_long_ago_enters_as_it_was(recording):
+    times = torch.arange(8, dtype=torch.float64)
+    values = torch.stack([times, times**2], 1)[None].clone()
+    values[0, 4:, 1] = NAN
+    assert start_phase(recording(times, values), 1).tolist() == [[7.0, 9.0]]
 
 
 def test_few_points_give_what_they_can(recording):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.windows import Window
+from greymatch.models.gaps import NODES
 from greymatch.models.motion import Motion
 
 FEWEST_POINTS = 4  # of a window: two derivatives of different order
@@ -19,7 +20,7 @@ class Evidence:
     """What each of a window's points shows, with times (B, W), inputs (B, W, U) or None and fields (B, W, S, *grid).
 
     `top` is the highest derivative and `doubt` the error of its stencil; `seen` is 1 where all states were observed,
-    there and wherever the stencil reads. `phase` is (B, W, order*S, *grid).
+    and known wherever the stencil reads. `phase` is (B, W, order*S, *grid).
     """
 
     times: Tensor
@@ -52,10 +53,10 @@ class Evidence:
 
     @staticmethod
     def of(window: Window, stencil: int, order: int) -> Evidence:
-        """The error of a stencil is its difference to one that is shorter by two points, the larger of neighbours';
-        beside it there is what noise leaves."""
+        """The error of a stencil is its difference to one that is shorter by two points, also over gaps, the larger of
+        neighbours'; beside it there is what noise leaves."""
         points = min(stencil + 2, window.times.shape[1])
-        motion, coarse = Motion.of(window, points), Motion.of(window, points - 2)
+        motion, coarse = Motion.of(window, points), Motion.of(window, points - 2, NODES - 2)
         doubt = (motion.top(order) - coarse.top(order)).abs()
         if motion.doubt is not None:
             doubt = torch.hypot(doubt, motion.doubt[..., order])
@@ -66,13 +67,13 @@ class Evidence:
             phase=motion.phase(order),
             top=motion.top(order),
             doubt=torch.stack([around[:, :-2], around[:, 1:-1], around[:, 2:]]).amax(0),
-            seen=_sound(motion.seen.amin(2, keepdim=True), points),
+            seen=motion.seen.amin(2, keepdim=True) * _sound(motion.known.amin(2, keepdim=True), points),
             inputs=motion.inputs,
         )
 
 
-def _sound(seen: Tensor, points: int) -> Tensor:
-    """Where every point that a stencil of `points` reads was observed: across a gap its derivative is a guess."""
-    length = seen.shape[1]
-    start = (torch.arange(length, device=seen.device) - (points - 1) // 2).clamp(0, length - points)
-    return seen.unfold(1, points, 1).amin(-1)[:, start]
+def _sound(known: Tensor, points: int) -> Tensor:
+    """Where every point that a stencil of `points` reads is known: across a long gap its derivative is a guess."""
+    length = known.shape[1]
+    start = (torch.arange(length, device=known.device) - (points - 1) // 2).clamp(0, length - points)
+    return known.unfold(1, points, 1).amin(-1)[:, start]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from greymatch.data.windows import Window
 from greymatch.matching.stencils import window_derivatives
+from greymatch.models.gaps import NODES, bridged
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,8 @@ class Motion:
     """Values and their first two derivatives (B, W, S, *grid) in physical units, single precision; times in double.
 
     `times` (B, W) are absolute, `since` relative to the end of the window; `inputs` (B, W, U) or None. `doubt` is the
-    standard deviation (B, W, S, *grid, 3) of values and derivatives that noise leaves, None without noise.
+    standard deviation (B, W, S, *grid, 3) of values and derivatives that noise leaves, None without noise. `seen` is 1
+    where a value was observed, `known` also where it lies in a short gap.
     """
 
     times: Tensor
@@ -25,12 +27,14 @@ class Motion:
     first: Tensor
     second: Tensor
     seen: Tensor
+    known: Tensor
     inputs: Tensor | None
     doubt: Tensor | None = None
 
     @staticmethod
-    def of(window: Window, stencil: int) -> Motion:
-        values = window.smooth.values if window.smooth else fill_gaps(window)
+    def of(window: Window, stencil: int, nodes: int = NODES) -> Motion:
+        """Derivatives from `stencil` points, gaps bridged through `nodes` of them."""
+        values, known = (window.smooth.values, window.mask) if window.smooth else bridged(window, nodes)
         since = window.times - window.end[:, None]
         # in double, since differences of large values over short steps leave little of a float32
         first, second = window_derivatives(since, values.to(since), points=stencil, order=2)
@@ -41,6 +45,7 @@ class Motion:
             first=first.float(),
             second=second.float(),
             seen=window.mask.float(),
+            known=known.float(),
             inputs=None if window.inputs is None else window.inputs.float(),
             doubt=window.smooth and window.smooth.doubt.float(),
         )
@@ -61,21 +66,3 @@ class Motion:
         """(S,) or (B, S) shaped to broadcast over (B, W, S, *grid)."""
         lead = scale[:, None] if scale.ndim == 2 else scale
         return lead.reshape(*lead.shape, *(1,) * (self.values.ndim - 3))
-
-
-def fill_gaps(window: Window) -> Tensor:
-    """The window's values with gaps bridged by lines between observed neighbours, held at the ends."""
-    if bool(window.mask.all()):
-        return window.values
-    count = window.mask.shape[1]
-    shape = (1, count) + (1,) * (window.mask.ndim - 2)
-    index = torch.arange(count, device=window.mask.device).reshape(shape).expand(window.mask.shape)
-    before = torch.where(window.mask, index, -1).cummax(1).values
-    after = torch.where(window.mask, index, count).flip(1).cummin(1).values.flip(1)
-    left = torch.where(before >= 0, before, after.clamp_max(count - 1))
-    right = torch.where(after < count, after, left)
-    times = window.times.reshape(*window.times.shape, *shape[2:]).expand(window.mask.shape)
-    start, stop = times.gather(1, left), times.gather(1, right)
-    part = ((times - start) / (stop - start).clamp_min(1e-300)).clamp(0, 1)
-    low, high = window.values.gather(1, left), window.values.gather(1, right)
-    return low + (high - low) * part.to(low.dtype)

@@ -10,8 +10,12 @@ from torch import Tensor
 
 from greymatch.data.smoothing import Smoothed
 from greymatch.errors import GreymatchError
+from greymatch.matching.lagrange_weights import slope_weights, value_weights
 from greymatch.matching.stencils import end_velocity
 from greymatch.models.mirrored import mirrored
+
+NODES = 4  # observations that carry a state on
+FARTHEST = 0.7  # how far they do, as part of the time that they span
 
 
 class Observed(Protocol):
@@ -73,14 +77,28 @@ def start_phase(history: Observed, order: int, points: int = 5) -> Tensor:
         phase = start_phase(history, physics.order)
 
     The velocity is the slope of the polynomial through the last `points` observations of each state. A state
-    not observed at the very end enters with its last observation, unchanged. Not for noisy histories.
+    not observed at the very end is carried on there by such a polynomial, if the way is short, and else enters with
+    its last observation. Not for noisy histories.
     """
     counts = history.mask.sum(1)
     _check_observed(history, counts, order)
     times, values = last_points(history, points)
-    if order == 1:
-        return values[:, -1]
-    return torch.cat([values[:, -1], _velocity(times, values, counts)], 1)
+    last = values[:, -1].clone()
+    phase = [last] if order == 1 else [last, _velocity(times, values, counts)]
+    return torch.cat(_carried(phase, times, values, counts), 1)
+
+
+def _carried(phase: list[Tensor], times: Tensor, values: Tensor, counts: Tensor) -> list[Tensor]:
+    """The phase of states that were last observed a while before the others, at the time of those."""
+    end = times[:, -1].flatten(1).amax(1)
+    since = times[:, -NODES:] - end.reshape(-1, *(1,) * (times.ndim - 1))
+    since, recent = (part.movedim(1, -1) for part in (since, values[:, -NODES:]))
+    way = -since[..., -1]
+    near = (way > 0) & (way <= FARTHEST * (since[..., -1] - since[..., 0]))
+    short = near & (counts >= NODES) & (since.shape[-1] >= NODES)
+    for part, weights in zip(phase, (value_weights, slope_weights), strict=False):
+        part[short] = (weights(since[short]) * recent[short].to(since)).sum(-1).to(part)
+    return phase
 
 
 def last_points(history: Observed, points: int) -> tuple[Tensor, Tensor]:
