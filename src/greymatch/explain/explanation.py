@@ -116,12 +116,21 @@ class Explanation:
             name=f"{known.name}-explained",
         )
 
+    @property
+    def equations(self) -> str:
+        """Known + missing, a line for each state, with the coefficients of the middle trajectory."""
+        return "\n".join(self._equation(state) for state in self.known.states)
+
+    def _equation(self, state: str) -> str:
+        terms = "".join(f" {_signed(one.middle)} {one.term.text}" for one in self.missing[state])
+        mark = "'" * self.known.order
+        return f"{state}{mark} = known{terms}"
+
     def __str__(self) -> str:
         lines = []
         for state in self.known.states:
-            mark = "'" * self.known.order
             terms = self.missing[state]
-            lines.append(f"{state}{mark} = known" + "".join(f" {_signed(one.middle)} {one.term.text}" for one in terms))
+            lines.append(self._equation(state))
             lines += [f"    {one.term.text}: {_spoken(one)}" for one in terms]
             if terms:
                 lines.append(f"    fidelity {self.fidelity[state]:.4f}")
