@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from greymatch.models.greybox import GreyBox
     from greymatch.systems.system import System
 
-GRID_TRAJECTORIES = 50  # of fields, so that judging them does not take longer than learning them
+GRID_TRAJECTORIES = 20  # of fields, so that judging them does not take longer than learning them
 LEVEL = 0.9
 
 

@@ -83,11 +83,12 @@ def _parameters(evaluation: Evaluation, advice: Advice) -> Table | None:
     rows = []
     for name in free:
         widths = [float(one.std()[name].median()) for one in (own, refitted)]
-        figures = [shown(one.get(name)) for shown in (_error, _coverage) for one in judged]
+        pairs = [[shown(one.get(name)) for one in judged] for shown in (_error, _coverage)]
         confounded = "yes" if name in _confounded(advice) else "no"
-        rows.append(Row(name, (_chosen(advice, name, *widths), *map(number, widths), *figures, confounded)))
-    head = ("Parameter", "publish", "model's ±", "refitted ±", "model's RMSE", "refitted RMSE", "model's 90 %")
-    return Table((*head, "refitted 90 %", "confounded"), tuple(rows), CAPTION)
+        cells = [" / ".join(pair) for pair in ([number(width) for width in widths], *pairs)]
+        rows.append(Row(name, (_chosen(advice, name, *widths), confounded, *cells)))
+    head = ("Parameter", "publish", "confounded", *(f"{one}, model / refitted" for one in ("±", "RMSE", "90 %")))
+    return Table(head, tuple(rows), CAPTION)
 
 
 def _confounded(advice: Advice) -> set[str]:

@@ -44,7 +44,7 @@ NOTES = (
     "Terms from the training split. Right: these and no others, in every equation. A coefficient's error is relative "
     "to the truth, the median over test trajectories, each asked as a whole.",
     "Refitted: the physics completed with the terms, without a net. Twice the horizon: the same trajectories with "
-    "twice as much to forecast, scored over all of it. Of fields the first 50 test trajectories are judged.",
+    "twice as much to forecast, scored over all of it. Of fields the first 20 test trajectories are judged.",
     "Parameters from the given points alone, as RMSE over that of the prior's mean.",
 )
 
