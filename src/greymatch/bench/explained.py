@@ -39,10 +39,7 @@ def explained(model: GreyBox, data: Splits, system: System, run: Run) -> dict[st
         "trajectories": len(test),
         **terms(explanation, refitted, test, system),
         "fidelity": {state: short(one) for state, one in explanation.fidelity.items() if explanation.missing[state]},
-        "forecasts": {
-            name: {horizon: forecasts(one, test, truth, system.given, run) for horizon, truth in asked.items()}
-            for name, one in models.items()
-        },
+        "forecasts": {name: forecasts(one, test, asked, system.given, run) for name, one in models.items()},
         "parameters": {name: parameters(one, test, system.given, run.seed) for name, one in models.items()},
     }
 
@@ -88,14 +85,19 @@ def _known(truth: Mapping[str, np.ndarray], system: System) -> bool:
     return all(name in truth for name in system.truth.params)
 
 
-def forecasts(model: GreyBox, test: Trajectories, truth: Trajectories, given: int, run: Run) -> dict[str, Any]:
-    """From the first points of `test` to the end of `truth`."""
+def forecasts(
+    model: GreyBox, test: Trajectories, truths: Mapping[str, Trajectories], given: int, run: Run
+) -> dict[str, dict[str, Any]]:
+    """From the first points of `test` to the end of each truth: one forecast to the end of the last."""
     from greymatch.forecast.scores import score
 
-    history = replace(test.first(given), inputs=truth.inputs)
-    forecast = model.forecast(history, truth.times[:, given:], draws=run.members, seed=run.seed)
-    found = score(forecast, truth, LEVEL)
-    return {"mse": found.mse, "coverage": found.coverage, "lost": len(found.lost)}
+    longest = max(truths.values(), key=lambda truth: truth.times.shape[1])
+    history = replace(test.first(given), inputs=longest.inputs)
+    forecast = model.forecast(history, longest.times[:, given:], draws=run.members, seed=run.seed)
+    found = {horizon: score(forecast, truth, LEVEL) for horizon, truth in truths.items()}
+    return {
+        horizon: {"mse": one.mse, "coverage": one.coverage, "lost": len(one.lost)} for horizon, one in found.items()
+    }
 
 
 def parameters(model: GreyBox, test: Trajectories, given: int, seed: int) -> dict[str, Any]:
