@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from greymatch.checking.confounding import Confounded, confounded
 from greymatch.data.trajectories import Trajectories
-from greymatch.explain.explanation import Explanation, explain
+from greymatch.explain.explanation import Explanation
+from greymatch.explain.reading import explain
 from greymatch.models.greybox import GreyBox
 from greymatch.training.fit import parts
 from greymatch.training.validation import Validator
