@@ -38,7 +38,16 @@ class Advice:
 
 
 def advise(model: GreyBox, data: Trajectories) -> Advice:
-    """Explain `model` by the trajectories it learned from, and refit; a tenth of them is held out to compare."""
+    """Explain `model` by the trajectories it learned from, and refit; a tenth of them is held out to compare.
+
+    ```python
+    advice = gm.advise(model, train)
+    advice.refit_is_better, advice.confounded
+    gm.write_report(evaluation, "report.html", advice=advice)
+    ```
+
+    Not for a model whose residual cannot be explained; see `GreyBox.explain`.
+    """
     settings = model.settings
     explanation = explain(model, data)
     learned, held = parts(data.to("cpu"), None, settings.training.seed)

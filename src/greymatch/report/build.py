@@ -51,7 +51,7 @@ def write_report(
     ```
 
     `train` and `system` tell what was learned from; without `metrics`, the run's metrics.jsonl, there is no learning
-    curve. `command` is printed as the way to make it again. `advice`, from `advise(model, train)`, says what was
+    curve. `command` is printed as the way to make it again. `advice`, from `gm.advise(model, train)`, says what was
     missing and whose parameters to publish.
     """
     content = _content(evaluation, train, system, metrics, command, title)
