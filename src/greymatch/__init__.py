@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from greymatch.errors import GreymatchError as GreymatchError
     from greymatch.evaluation import Evaluation as Evaluation
     from greymatch.evaluation import evaluate as evaluate
+    from greymatch.explain.advice import advise as advise
     from greymatch.forecast.forecast import Forecast as Forecast
     from greymatch.forecast.posterior import Posterior as Posterior
     from greymatch.forecast.scores import score as score
@@ -58,6 +59,7 @@ _HOMES = {
     "Trajectories": "data.trajectories",
     "TruncatedNormal": "physics.priors",
     "Uniform": "physics.priors",
+    "advise": "explain.advice",
     "check": "checking.check",
     "divergence": "physics.operators",
     "estimate_noise": "data.noise",

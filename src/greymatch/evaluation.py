@@ -60,21 +60,7 @@ class Evaluation:
 
     def parameters(self) -> dict[str, dict[str, float]]:
         """For each parameter whose truth is known: RMSE, that of the prior's mean, and coverage of the intervals."""
-        if self.posterior is None:
-            return {}
-        known = {name: self.test.truth[name] for name in self.model.physics.free if name in self.test.truth}
-        if not known:
-            return {}
-        errors = self.posterior.rmse(known)
-        covered = self.posterior.coverage(known, LEVEL)
-        return {
-            name: {
-                "rmse": float(errors[name]),
-                "prior_rmse": float(((truth - self.model.physics.params[name].mean) ** 2).mean() ** 0.5),
-                "coverage": float(covered[name]),
-            }
-            for name, truth in known.items()
-        }
+        return {} if self.posterior is None else judged_parameters(self.model, self.test, self.posterior)
 
     def calibration(self) -> Calibration:
         """Whether the error bars hold what they say, of the forecast and of each parameter whose truth is known."""
@@ -85,6 +71,22 @@ class Evaluation:
         params = self.model.physics.params
         priors = {name: params[name].std for name in self.model.physics.free}
         return calibration_of(self.forecast, self.test, self.posterior, priors)
+
+
+def judged_parameters(model: GreyBox, test: Trajectories, posterior: Posterior) -> dict[str, dict[str, float]]:
+    """For each parameter whose truth `test` knows: RMSE, that of the prior's mean, and coverage of the intervals."""
+    known = {name: test.truth[name] for name in model.physics.free if name in test.truth}
+    if not known:
+        return {}
+    errors, covered = posterior.rmse(known), posterior.coverage(known, LEVEL)
+    return {
+        name: {
+            "rmse": float(errors[name]),
+            "prior_rmse": float(((truth - model.physics.params[name].mean) ** 2).mean() ** 0.5),
+            "coverage": float(covered[name]),
+        }
+        for name, truth in known.items()
+    }
 
 
 def evaluate(

@@ -30,6 +30,29 @@ def result() -> MakeResult:
     return _result
 
 
+@pytest.fixture
+def told() -> MakeResult:
+    """`told(mse, right=..., error=..., twice=...)`: what was explained and refitted, the net four times worse."""
+    return _told
+
+
+def _told(mse: float, right: bool = True, error: float = 0.01, twice: bool = True) -> dict[str, Any]:
+    horizons = ("once", "twice") if twice else ("once",)
+    return {
+        "right": right,
+        "terms": {"angle": {"angle_dot": {"median": -1.0, "error": error}, "angle": {"median": 0.1}}},
+        "fidelity": {"angle": 0.99},
+        "forecasts": {
+            "network": {name: {"mse": 4 * mse, "coverage": 0.9} for name in horizons},
+            "refitted": {name: {"mse": mse, "coverage": 0.88} for name in horizons},
+        },
+        "parameters": {
+            "network": {"omega": {"rmse": 0.2, "prior_rmse": 0.4, "coverage": 0.8}},
+            "refitted": {"omega": {"rmse": 0.02, "prior_rmse": 0.4, "coverage": 0.9}},
+        },
+    }
+
+
 def _result(method: str, mse: float | None, **more: Any) -> dict[str, Any]:
     grey = method != "vbb-dm"
     parameter = {"rmse": 0.34, "prior_rmse": 0.68, "coverage": 0.9}
@@ -52,6 +75,7 @@ def _result(method: str, mse: float | None, **more: Any) -> dict[str, Any]:
         "weights": {"encoder": 4, "field": 3, "total": 7},
         "parameters": {"omega": parameter} if grey else {},
         "consistency": {"omega": steady} if grey else {},
+        "explanation": _told(1.0),
         "curve": {"seconds": [1.0, 2.0, 4.0], "step": [10, 20, 40], "mse": [0.1, 0.01, 0.001]},
         "terms": {"seconds": [1.0, 2.0], "curve": {name: [1.0, last] for name, last in terms.items()}},
         "references": {"hold": {"mse": 3.0, "nmse": 3.0, "crps": 1.0}, "zero": {"mse": 0.1, "nmse": 1.0, "crps": 0.2}},

@@ -35,6 +35,7 @@ def test_arguments_make_the_same_run() -> None:
         test=4,
         data=Path("a"),
         noise=0.05,
+        explain=True,
     )
     parsed = vars(_parser().parse_args([*run.arguments(), "--out", "a.json"]))
     assert Run(**{key: parsed[key] for key in vars(run)} | {"changes": json.loads(parsed["changes"])}) == run
@@ -48,6 +49,7 @@ def test_noise_is_asked_for_only_where_there_is_some() -> None:
 def test_names_tell_variants_and_given_data_apart() -> None:
     assert Run("rlc", "tfm", 1).name == "rlc-tfm-1"
     assert Run("rlc", "tfm", 1, label="n50").name == "rlc-tfm-n50-1"
+    assert Run("rlc", "gb-dm", 1, explain=True).name == "rlc-gb-dm-explain-1"
     assert Run("rlc", "tfm", 1, label="n50", data=Path("a")).name == "rlc-tfm-n50-data-1"
 
 

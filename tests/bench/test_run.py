@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from greymatch.bench.grid import stored
 from greymatch.bench.plan import Run
 from greymatch.bench.run import main, perform, run_folder
 from greymatch.data.write import write
@@ -66,6 +68,22 @@ def test_a_run_learns_from_and_is_judged_by_so_many(small_system: System, tmp_pa
     assert result["data"].keys() == {"train"}
     assert result["seeds"].keys() == {"training", "forecast", "data.val", "data.test"}
     assert str(tmp_path) not in (tmp_path / "a.json").read_text()  # which data, not where they lie
+
+
+def test_an_explanation_is_that_of_the_model_which_is_there(small_system: System, tmp_path: Path) -> None:
+    run = Run("pendulum", "vgb-dm", 0, draws=2)
+    alone = perform(run, tmp_path / f"{run.name}.json")
+    asked = replace(run, explain=True)
+    out = tmp_path / f"{asked.name}.json"
+    result = perform(asked, out)
+    assert not run_folder(out).exists()  # nothing was fitted
+    assert (result["scores"], result["steps"]) == (alone["scores"], alone["steps"])
+    assert result["explanation"]["text"].startswith("angle'' = known")
+    assert stored(asked, tmp_path) == result
+
+    (tmp_path / run.name / "model.safetensors").unlink()
+    assert perform(asked, out)["explanation"].keys() == result["explanation"].keys()
+    assert (run_folder(out) / "model.safetensors").exists()
 
 
 def test_bad_input_ends_with_2_and_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -141,6 +141,9 @@ def test_what_an_ablation_leaves_out_is_told_with_the_reason(greymatch, tmp_path
         (["convergence", "--data", "lorenz=somewhere"], "with one of the systems"),
         (["elbo", "--data", "lorenz=nowhere"], "must be a folder with train, val or test"),
         (["ablation", "--methods", "vgb-dm"], "knows itself which methods"),
+        (["table", "--noise", "0.01"], "has data without noise"),
+        (["explain", "--noise", "0,-1"], "must be numbers of at least 0"),
+        (["parameters", "--noise", "little"], "must be numbers of at least 0"),
     ],
 )
 def test_bad_input_is_refused_before_any_run(greymatch, tmp_path: Path, words: list[str], told: str) -> None:

@@ -21,7 +21,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_starter_runs_as_written(
     greymatch, here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, file: str
 ) -> None:
-    monkeypatch.setattr(calibration, "HALVINGS", 1)  # a model of three steps has draws that are slow to solve
+    monkeypatch.setattr(calibration, "CLOSE", 1.0)  # a model of three steps has draws that are slow to solve
     monkeypatch.setattr(calibration, "DRAWS", 4)
     made = greymatch("init", "a", "--kind", kind, "--example", "--json")
     assert made.code == 0, made.err

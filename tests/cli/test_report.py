@@ -38,6 +38,15 @@ def test_report_gives_what_the_page_can_tell(greymatch, user: Path, asked: dict)
     assert "per-time mean" in done.out
     assert asked["metrics"] == Path("run/metrics.jsonl")
     assert asked["evaluation"].history.times.shape[1] == 12
+    assert asked["advice"].explanation.equations.startswith("angle'' = known")
+
+
+def test_report_explains_only_where_it_can_and_is_let(greymatch, user: Path, asked: dict) -> None:
+    (user / "train.nc").write_bytes((user / "test.nc").read_bytes())
+    for words in (("--train", "train.nc", "--no-explain"), ()):
+        done = greymatch("report", *MODEL, "--data", "test.nc", *words, "--draws", 2)
+        assert done.code == 0, done.err
+        assert asked["advice"] is None
 
 
 def test_data_without_truth_have_no_parameter_errors(greymatch, user: Path, asked: dict) -> None:

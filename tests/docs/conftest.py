@@ -37,7 +37,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, atmosphere: Path) -
     monkeypatch.setattr(greymatch.weather, "train", _train)
     monkeypatch.setattr(System, "data", _data)
     monkeypatch.setattr(GreyBox, "forecast", _fewer_draws(GreyBox.forecast))
-    monkeypatch.setattr(calibration, "HALVINGS", 1)
+    monkeypatch.setattr(calibration, "CLOSE", 1.0)
     monkeypatch.setattr(calibration, "DRAWS", 4)
 
 

@@ -46,9 +46,9 @@ def test_every_kind_reads_every_shape_row_by_row(
     order = [4, 0, 6, 2]
     part = network.encode(some(features, order), None, sample=False)
     for mine, its in [(whole.latents.eps, part.latents.eps), (whole.z.log_std, part.z.log_std)]:
-        torch.testing.assert_close(mine[order], its, rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(mine[order], its, rtol=1e-2, atol=5e-3)
     one = network.encode(some(features, [3]), None, sample=False)
-    torch.testing.assert_close(one.latents.z[0], whole.latents.z[3], rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(one.latents.z[0], whole.latents.z[3], rtol=1e-2, atol=5e-3)
 
 
 @pytest.mark.parametrize("kind", ["mlp", "gru", "conv"])

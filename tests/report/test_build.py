@@ -14,7 +14,19 @@ import pytest
 from greymatch.report.build import write_report
 from greymatch.systems import pendulum
 
-SECTIONS = ("summary", "forecasts", "parameters", "trust", "learning", "leads", "table", "share", "failures", "remake")
+SECTIONS = (
+    "summary",
+    "forecasts",
+    "parameters",
+    "missing",
+    "trust",
+    "learning",
+    "leads",
+    "table",
+    "share",
+    "failures",
+    "remake",
+)
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 EVIL = "<script>alert(1)</script>"
 

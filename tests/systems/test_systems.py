@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from greymatch.errors import GreymatchError
+from greymatch.explain.terms import candidates
 from greymatch.systems import SYSTEMS, System
 
 Missing = Callable[[dict[str, Tensor], dict[str, Tensor]], dict[str, Tensor | float]]
@@ -52,6 +53,32 @@ def test_the_physics_misses_what_it_says(system: System):
     for index, name in enumerate(system.truth.states):
         wanted = torch.as_tensor(missing.get(name, 0.0), dtype=torch.float64).expand(gap[:, index].shape)
         torch.testing.assert_close(gap[:, index], wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_its_terms_add_up_to_what_is_missing(system: System):
+    _, phase, theta, _ = rows(system)
+    params = {name: theta[:, i].numpy() for i, name in enumerate(system.truth.params)}
+    states = dict(zip(system.truth.phase, phase.unbind(1), strict=True))
+    shape = (-1, *[1] * len(system.truth.grid))
+    right = MISSING[system.name](states, {name: torch.as_tensor(one).reshape(shape) for name, one in params.items()})
+    known = {term.text: term for term in candidates(system.truth.phase, 3)}
+    assert system.missing.keys() == right.keys()
+    for state, terms in system.missing.items():
+        parts = [
+            torch.as_tensor(worth(params)).reshape(shape) * known[text].values(states) for text, worth in terms.items()
+        ]
+        torch.testing.assert_close(torch.stack(parts).sum(0), right[state] + torch.zeros_like(parts[0]))
+
+
+def test_more_points_go_on_where_the_split_ends(system: System):
+    times = system.splits["test"].times
+    short, longer = (system.data("test", trajectories=2, points=points) for points in (5, len(times) + 4))
+    torch.testing.assert_close(longer.values[:, :5], short.values)
+    steps = longer.times[0].diff()
+    torch.testing.assert_close(steps[-4:], steps[len(times) - 2].repeat(4))
+    assert (longer.inputs is None) == (system.drive is None)
+    with pytest.raises(GreymatchError, match=r"points.*got 1"):
+        system.data("test", points=1)
 
 
 def test_data_are_accurate_and_the_same_for_a_seed(system: System):

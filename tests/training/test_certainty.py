@@ -11,6 +11,7 @@ import torch
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window
+from greymatch.training import certainty
 from greymatch.training.certainty import DRAWS, calibrate_parameters
 
 
@@ -20,7 +21,7 @@ class Guessing:
     def __init__(self, wrong: list[float], claimed: list[float], window: int = 8) -> None:
         self.wrong, self.claimed = torch.tensor(wrong), torch.tensor(claimed)
         self.doubt, self.blind = torch.ones(len(wrong)), torch.ones(len(wrong))
-        self.credits = False
+        self.credits = self.complete = False
         self.shapes = SimpleNamespace(free=len(wrong))
         self.settings = SimpleNamespace(window=window)
 
@@ -68,3 +69,16 @@ def test_windows_of_short_trajectories_do_not_count(decays: Callable[..., Trajec
     times[::2, 5:], values[::2, 5:], mask[::2, 5:] = torch.inf, 0.0, False
     found = doubt(Guessing(wrong=[0.3], claimed=[0.1]), replace(data, times=times, values=values, mask=mask))
     assert found == pytest.approx([3.0], rel=0.2)
+
+
+def test_a_completed_physics_is_held_against_the_whole_recording(
+    decays: Callable[..., Trajectories], monkeypatch: pytest.MonkeyPatch
+):
+    """Windows that agree with each other say nothing of what they get wrong together."""
+    data, network = decays(60), Guessing(wrong=[0.0], claimed=[0.1])
+    law = SimpleNamespace(latents=lambda: SimpleNamespace(eps=torch.full((60, 1), 0.5)))
+    monkeypatch.setattr(certainty, "whole", lambda network, data: law)
+    assert doubt(network, data)[0] < 0.5
+    network.complete = True
+    assert doubt(network, data)[0] == pytest.approx(0.5 / 0.1 / 1.645, rel=0.4)
+    assert doubt(network, replace(data, noise=(0.1,)))[0] < 0.5  # of a noisy recording the window is a part

@@ -18,7 +18,7 @@ SEEDS = (0, 1, 2)
 
 @dataclass(frozen=True)
 class Choice:
-    """What is asked of every run of a benchmark; `data` are folders by system."""
+    """What is asked of every run of a benchmark; `data` are folders by system, `noise` levels of it."""
 
     systems: Sequence[str]
     methods: Sequence[str]
@@ -28,6 +28,7 @@ class Choice:
     val: int | None = None
     test: int | None = None
     data: Mapping[str, Path] = field(default_factory=dict)
+    noise: Sequence[float] = (0.0,)
 
     def run(self, system: str, method: str, seed: int, changes: Mapping[str, Any] | None = None, **more: Any) -> Run:
         """One run; what a variant changes, it changes on top of what the user set."""
@@ -48,7 +49,7 @@ class Plan:
 class Benchmark:
     """One command: `plan` gives the runs that a choice asks for, `view` what their results show.
 
-    One without `methods` knows itself which it needs.
+    One without `methods` knows itself which it needs, one without `noise` has data without any.
     """
 
     name: str
@@ -58,9 +59,21 @@ class Benchmark:
     systems: Sequence[str] = (ALL,)
     methods: Sequence[str] = METHODS
     seeds: Sequence[int] = SEEDS
+    noise: Sequence[float] = ()
 
 
-def every(choice: Choice) -> Plan:
+def every(choice: Choice, **more: Any) -> Plan:
     """Every combination, seed by seed so that a table cut short holds all methods."""
-    combinations = [(s, m, seed) for seed in choice.seeds for s in choice.systems for m in choice.methods]
-    return Plan([choice.run(system, method, seed) for system, method, seed in combinations])
+    runs = [
+        choice.run(system, method, seed, **noisy(level), **more)
+        for seed in choice.seeds
+        for level in choice.noise
+        for system in choice.systems
+        for method in choice.methods
+    ]
+    return Plan(runs)
+
+
+def noisy(level: float) -> dict[str, Any]:
+    """What tells a run with so much noise from others."""
+    return {"label": f"noise-{100 * level:g}", "noise": level} if level else {}

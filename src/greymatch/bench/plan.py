@@ -26,7 +26,7 @@ class Run:
     `label` tells variants of a run apart. `train`, `val` and `test` cut those splits down to their first so many
     trajectories (the last two only if they have more). `data` is a folder with files that replace simulated splits.
     `draws` is how many members a forecast has; None is what suits the system. `noise` is put on all observations, in
-    units of each state's spread.
+    units of each state's spread. With `explain`, what the model says was missing is judged too.
     """
 
     system: str
@@ -40,11 +40,12 @@ class Run:
     test: int | None = None
     data: Path | None = None
     noise: float = 0.0
+    explain: bool = False
 
     @property
     def name(self) -> str:
-        given = "data" if self.data else ""
-        return "-".join(part for part in (self.system, self.method, self.label, given, str(self.seed)) if part)
+        given, kind = "data" if self.data else "", "explain" if self.explain else ""
+        return "-".join(part for part in (self.system, self.method, kind, self.label, given, str(self.seed)) if part)
 
     def settings(self) -> Settings:
         """The settings of the fit, whole: the budget too is stated, in time of one core, so that a run is the same
@@ -81,7 +82,7 @@ class Run:
             "test": self.test,
             "data": digests(self.data),
             "settings": self.settings().model_dump(mode="json"),
-            **({"noise": self.noise} if self.noise else {}),
+            **{name: getattr(self, name) for name in ("noise", "explain") if getattr(self, name)},
         }
 
     def arguments(self) -> list[str]:
@@ -89,7 +90,8 @@ class Run:
         words = ["--system", self.system, "--method", self.method, "--seed", str(self.seed)]
         words += ["--changes", json.dumps(dict(self.changes))] if self.changes else []
         more = {name: getattr(self, name) for name in ("draws", "label", "train", "val", "test", "data", "noise")}
-        return words + [word for name, value in more.items() if value for word in (f"--{name}", str(value))]
+        words += [word for name, value in more.items() if value for word in (f"--{name}", str(value))]
+        return [*words, "--explain"] if self.explain else words
 
 
 def system_named(name: str) -> System:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greymatch.bench.consistency import consistency
+from greymatch.bench.explained import explained
 from greymatch.bench.history import curves, short
 from greymatch.bench.plan import Run, system_named
 from greymatch.bench.result import described, numbers, plain
@@ -37,24 +38,43 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
     """Fit, score on the test split, write `out` and return it. A run cut short goes on where it stopped."""
     import torch
 
-    from greymatch.evaluation import evaluate
     from greymatch.files import write_json
 
     if threads:
         torch.set_num_threads(threads)
-    began, made_with = time.monotonic(), _made_with()
-    system, folder = system_named(run.system), run_folder(out)
-    data = splits_of(run)
+    began, data = time.monotonic(), splits_of(run)
+    model, found = (_beside(run, out) if run.explain else None) or _fitted_and_scored(run, data, out)
+    told = {"explanation": explained(model, data, system_named(run.system), run)} if run.explain else {}
+    seconds = {"run_seconds": round(time.monotonic() - began, 1)}
+    result = plain({**found, **run.asked(), "command": command(run, out), **told, **seconds})
+    write_json(out, result)
+    return result
+
+
+def _beside(run: Run, out: Path) -> tuple[GreyBox, dict[str, Any]] | None:
+    """Model and result of the same run without its explanation, if both are still there."""
+    from greymatch.bench.grid import result_file, stored
+    from greymatch.models.file import load
+    from greymatch.training.run import MODEL
+
+    alone = replace(run, explain=False)
+    file = run_folder(result_file(alone, out.parent)) / MODEL
+    found = stored(alone, out.parent) if file.exists() else None
+    return None if found is None else (load(file), found)
+
+
+def _fitted_and_scored(run: Run, data: Splits, out: Path) -> tuple[GreyBox, dict[str, Any]]:
+    from greymatch.evaluation import evaluate
+
+    made_with, system, folder = _made_with(), system_named(run.system), run_folder(out)
     model = _fitted(run, system, data, folder)
     judged = time.monotonic()
     evaluation = evaluate(
         model, data.test, system.given, data.train, system, draws=run.members, seed=run.seed, truth=data.truth
     )
-    result = {
-        **run.asked(),
+    return model, {
         "seed": run.seed,
         "seeds": _seeds(run, system),
-        "command": command(run, out),
         **made_with,
         **_protocol(system, data),
         **_training(model),
@@ -62,10 +82,7 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
         **_scores(evaluation, run, data.truth),
         "consistency": consistency(model, data.test),
         "scoring_seconds": round(time.monotonic() - judged, 1),
-        "run_seconds": round(time.monotonic() - began, 1),
     }
-    write_json(out, plain(result))
-    return plain(result)
 
 
 def run_folder(out: Path) -> Path:
@@ -192,6 +209,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--test", type=int, help="judge by the first so many trajectories")
     parser.add_argument("--data", type=Path, help="folder with files that replace simulated splits")
     parser.add_argument("--noise", type=float, default=0.0, help="noise on all observations, relative to the spread")
+    parser.add_argument("--explain", action="store_true", help="judge what the model says was missing, too")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path, required=True, help="the result file, .json")
     return parser

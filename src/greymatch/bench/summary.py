@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from greymatch.bench.watch import number
 
 Result = dict[str, Any]
+NO_NOISE = "0 %"
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
@@ -80,6 +81,24 @@ def by_system_and_method(results: Iterable[Result]) -> list[tuple[str, str, list
         (system, method, runs)
         for system, of_system in by_system(results).items()
         for method, runs in by_method(of_system).items()
+    ]
+
+
+def noise_of(result: Result) -> float:
+    """The noise of a run; one that says nothing of it had none."""
+    return result.get("noise", 0.0)
+
+
+def percent(noise: float) -> str:
+    return f"{100 * noise:g} %"
+
+
+def by_system_and_noise(results: Iterable[Result]) -> list[tuple[str, float, list[Result]]]:
+    """System after system, in each the least noise first."""
+    return [
+        (system, noise, runs)
+        for system, of_system in by_system(results).items()
+        for noise, runs in sorted(grouped(of_system, noise_of).items())
     ]
 
 

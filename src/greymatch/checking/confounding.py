@@ -8,13 +8,17 @@ without the other terms.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 from greymatch.checking.estimate import Estimate, estimate
 from greymatch.checking.finding import Finding, note, warning
 from greymatch.checking.library import Column, Library
 from greymatch.checking.points import Points
+from greymatch.data.trajectories import Trajectories
 from greymatch.explain.sparse import simplest
+from greymatch.physics.physics import Physics
+from greymatch.settings import Settings
 
 REPRODUCED = 0.95
 PULLED = 0.5  # standard deviations of the prior
@@ -52,6 +56,15 @@ class Fits:
     alone: Estimate
     beside: Estimate
     confounded: list[Confounded]
+
+
+def confounded(physics: Physics, data: Trajectories, settings: Settings) -> list[Confounded]:
+    """Of a physics on its data; none where no parameter is free."""
+    if not physics.free:
+        return []
+    with warnings.catch_warnings():  # forward-mode differentiation makes PyTorch script what it deprecates
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return confounding(Points.of(physics, data, settings)).confounded
 
 
 def confounding(points: Points) -> Fits:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from greymatch.checking.library import Library
 from greymatch.checking.points import Points
+from greymatch.models.least_squares import Reach, gauss_newton, ridge
 
 SWEEPS = 8
 LONGEST_STEP = 1.0  # standard deviations of the prior
@@ -27,24 +28,18 @@ class Estimate:
 
 def estimate(points: Points, library: Library) -> Estimate:
     """Gauss-Newton on top ~ known(eps) + library w: it starts at the prior's middle and never leaves its support."""
-    eps = points.middle()
-    weights = points.top.new_zeros(len(eps), len(library.columns))
-    for _ in range(SWEEPS):
-        left = points.flat(points.top - points.known(eps))
-        slopes = [points.flat(one) for one in points.slopes(eps)]
-        design = torch.cat([*(one[..., None] for one in slopes), library.values], -1)
-        step, weights = _solve(design, left, eps.double()).split([eps.shape[1], weights.shape[1]], 1)
-        eps = (eps + step.clamp(-LONGEST_STEP, LONGEST_STEP).float()).clamp(-FARTHEST, FARTHEST)
-    return Estimate(eps, weights)
-
-
-def _solve(design: Tensor, left: Tensor, eps: Tensor) -> Tensor:
-    """One step of ridge regression, which draws the parameters (not the library) back to the prior's middle."""
-    rows = max(1, design.shape[1])
-    free = eps.shape[1]
-    doubt = torch.full((design.shape[2],), LIBRARY_DOUBT, dtype=design.dtype)
+    middle = points.middle()
+    free = middle.shape[1]
+    doubt = torch.full((free + len(library.columns),), LIBRARY_DOUBT, dtype=torch.float64)
     doubt[:free] = DOUBT
-    square = design.mT @ design / rows + torch.diag(doubt)
-    side = (design.mT @ left[..., None])[..., 0] / rows
-    side[:, :free] -= DOUBT * eps
-    return torch.linalg.solve(square, side[..., None])[..., 0].nan_to_num(0.0)
+
+    def solve(eps: Tensor) -> Tensor:
+        left = points.flat(points.top - points.known(eps))
+        slopes = [points.flat(one)[..., None] for one in points.slopes(eps)]
+        # the parameters (not the library) are drawn back to the prior's middle
+        pull = torch.cat([eps.double(), library.values.new_zeros(len(eps), len(library.columns))], 1)
+        count = left.new_full((len(left), 1), max(1, left.shape[1]))
+        return ridge(torch.cat([*slopes, library.values], -1), left, doubt, count, pull)
+
+    farthest = torch.full((free,), FARTHEST)
+    return Estimate(*gauss_newton(solve, middle, Reach(-farthest, farthest, LONGEST_STEP), SWEEPS))

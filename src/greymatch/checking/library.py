@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from greymatch.checking.points import Points
+from greymatch.models.library import in_equations, monomials, variables
 
 CONSTANT = "a constant"
 
@@ -31,35 +32,20 @@ class Library:
     def of(points: Points) -> Library:
         """Equations that the user vouches for have no column."""
         physics = points.physics
-        terms = {CONSTANT: torch.ones_like(points.phase.select(2, 0)), **_states(points), **_inputs(points)}
-        columns, values = [], []
-        for index, state in enumerate(physics.states):
-            if state in physics.complete:
-                continue
-            for name, term in terms.items():
-                whole = torch.zeros_like(points.top)
-                whole[:, :, index] = term.double()
-                columns.append(Column(state, name))
-                values.append(points.flat(whole))
+        open_states = [i for i, name in enumerate(physics.states) if name not in physics.complete]
+        names = (CONSTANT, *physics.phase, *physics.inputs)
+        columns = tuple(Column(physics.states[i], name) for i in open_states for name in names)
+        values = in_equations(monomials(_variables(points)), open_states, len(physics.states))
         empty = points.flat(points.top)[..., None][..., :0]
-        return Library(tuple(columns), torch.stack(values, -1) if values else empty)
+        return Library(columns, torch.stack([points.flat(one) for one in values.unbind(-1)], -1) if columns else empty)
 
     def without(self, some: set[Column]) -> Library:
         kept = [i for i, column in enumerate(self.columns) if column not in some]
         return Library(tuple(self.columns[i] for i in kept), self.values[..., kept])
 
 
-def _states(points: Points) -> dict[str, Tensor]:
+def _variables(points: Points) -> Tensor:
+    """Phase and inputs (N, M, V, *grid) in units of their spread."""
     _, spread = points.scales.phase(points.physics.order)
-    parts = points.phase.unbind(2)
-    return {name: part / size for name, part, size in zip(points.physics.phase, parts, spread, strict=True)}
-
-
-def _inputs(points: Points) -> dict[str, Tensor]:
-    if points.inputs is None:
-        return {}
-    scaled = points.inputs / points.scales.input_spread
-    grid = (1,) * len(points.physics.grid)
-    parts = scaled.reshape(*scaled.shape, *grid).unbind(2)
-    shape = points.phase.select(2, 0).shape
-    return {name: part.expand(shape) for name, part in zip(points.physics.inputs, parts, strict=True)}
+    phase = points.phase / spread.reshape(-1, *(1,) * len(points.physics.grid))
+    return variables(phase, None if points.inputs is None else points.inputs / points.scales.input_spread)

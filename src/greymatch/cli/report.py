@@ -15,6 +15,7 @@ from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
     from greymatch.data.trajectories import Trajectories
+    from greymatch.explain.advice import Advice
     from greymatch.models.greybox import GreyBox
     from greymatch.systems.system import System
 
@@ -43,6 +44,9 @@ def command(
     ] = None,
     system: Annotated[str | None, typer.Option(metavar="NAME", help="Built-in system, for its true equations.")] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("report.html"),
+    explain: Annotated[
+        bool, typer.Option(help="Say what was missing and refit with it, where the training data are known.")
+    ] = True,
     draws: Draws = 100,
     seed: Seed = 0,
     physics: PhysicsFile = None,
@@ -64,6 +68,7 @@ def command(
     box, built_in = load_model(model, physics), system_named(system) if system else None
     judged = _judged(box, data, train, given, built_in, trajectory, time)
     evaluation = evaluate(box, judged.test, judged.given, judged.train, built_in, draws=draws, seed=seed)
+    output = Output(quiet, as_json)
     metrics = model.with_name("metrics.jsonl")
     path = write_report(
         evaluation,
@@ -72,10 +77,21 @@ def command(
         system=built_in,
         metrics=metrics if metrics.exists() else None,
         command=typed(),
+        advice=_advice(box, judged.train, output) if explain else None,
     )
-    output = Output(quiet, as_json)
     output.show(*shown(evaluation), f"report: {path}")
     output.finish(described(evaluation) | {"report": str(path)})
+
+
+def _advice(model: GreyBox, train: Trajectories | None, output: Output) -> Advice | None:
+    """Nothing where there is no training data, or a residual that cannot be explained: that is told."""
+    from greymatch.explain.advice import advise
+
+    try:
+        return None if train is None else advise(model, train)
+    except GreymatchError as error:
+        output.note(f"the residual is not explained: {error}")
+        return None
 
 
 def _judged(

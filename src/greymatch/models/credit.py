@@ -11,7 +11,6 @@ written as J d and a sum of few monomials of states and inputs, the same ones fo
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from torch import Tensor
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.evidence import Evidence
 from greymatch.models.latents import Latents
+from greymatch.models.library import monomials, variables
 from greymatch.models.pixels import at_pixels, some_pixels
 
 NUDGE = 0.05  # of a parameter, in standard deviations of its prior, for slopes by differences
@@ -85,7 +85,7 @@ class _Said:
         return _Said(
             residual=rows(parts.residual / unit).flatten(1),
             slopes=torch.stack([rows(slope / unit).flatten(1) for slope in slopes], -1),
-            monomials=rows(_monomials(_variables(dynamics, evidence), DEGREE)).mT,
+            monomials=rows(monomials(_variables(dynamics, evidence), DEGREE, MOST_TERMS)).mT,
             open=dynamics.open > 0,
         )
 
@@ -158,26 +158,11 @@ def _slope(dynamics: Dynamics, evidence: Evidence, over: Latents, index: int) ->
 def _variables(dynamics: Dynamics, evidence: Evidence) -> Tensor:
     """Phase and inputs (N, W, V, *grid) that the residual sees, in units of their spread, from their own zero on: so
     terms are written."""
-    axes, grid = len(dynamics.physics.grid), evidence.phase.shape[3:]
-    phase = evidence.phase / dynamics.scales_spread.reshape(-1, *(1,) * axes)
+    phase = evidence.phase / dynamics.scales_spread.reshape(-1, *(1,) * len(dynamics.physics.grid))
     seen = phase[:, :, dynamics.sees_phase > 0]
     if evidence.inputs is None:
         return seen
-    inputs = (evidence.inputs / dynamics.scales_input_spread)[..., dynamics.sees_inputs > 0]
-    inputs = inputs.reshape(*inputs.shape, *(1,) * axes).expand(*inputs.shape, *grid).to(phase)
-    return torch.cat([seen, inputs], 2)
-
-
-def _monomials(variables: Tensor, degree: int) -> Tensor:
-    """All products (N, W, K, *grid) of up to `degree` variables, if those are not too many."""
-    columns = variables.unbind(2)
-    found = [variables.new_ones(*variables.shape[:2], *variables.shape[3:])]
-    for order in range(1, degree + 1):
-        more = list(itertools.combinations_with_replacement(range(len(columns)), order))
-        if len(found) + len(more) > MOST_TERMS:
-            break
-        found += [torch.stack([columns[i] for i in one]).prod(0) for one in more]
-    return torch.stack(found, 2)
+    return variables(seen, (evidence.inputs / dynamics.scales_input_spread)[..., dynamics.sees_inputs > 0])
 
 
 def _orthonormal(columns: Tensor, beside: Tensor | None = None) -> Tensor:

@@ -152,6 +152,11 @@ class Network(nn.Module):
             return False
         return bool(self.dynamics.open.any())
 
+    @property
+    def complete(self) -> bool:
+        """Whether the physics is all there is: no equation is open, and windows can be asked for its parameters."""
+        return self.askable and not bool(self.dynamics.open.any())
+
     def _asked(self, window: Window, features: Features) -> Laplace:
         """The posterior of each window by itself, some windows at a time."""
         told = Laplace.of(self.encoder(self.informed(features), None, sample=False))

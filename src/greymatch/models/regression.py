@@ -17,6 +17,8 @@ import torch
 from torch import Tensor
 
 from greymatch.data.scaling import Scales
+from greymatch.models.least_squares import Reach, gauss_newton, ridge
+from greymatch.models.library import in_equations, monomials, variables
 from greymatch.models.motion import Motion
 from greymatch.physics.physics import Physics
 
@@ -48,18 +50,19 @@ class Regression:
 
     def solve(self) -> tuple[Tensor, list[Tensor], Linearised]:
         """The defect at the prior's mean, all facts for the encoder, and the physics about the solution."""
-        free, seen = len(self.physics.free), self.motion.seen
-        bounds = _bounds(self.physics, self.amplitude)
-        middle = self.amplitude.new_zeros(len(self.amplitude), free)
-        library = self._library()
+        middle = self.amplitude.new_zeros(len(self.amplitude), len(self.physics.free))
+        library, seen = self._library(), self.motion.seen
         defect, design = self._linearised(middle)
         plain, misfit = _ridge(design, library[..., :0], defect, seen)
-        best, weights, rich_misfit = middle, middle[:, :0], misfit
-        for sweep in range(SWEEPS):
-            here, slope = (defect, design) if sweep == 0 else self._linearised(best)
-            solution, rich_misfit = _ridge(slope, library, here, seen)
-            best = torch.minimum(torch.maximum(best + solution[:, :free], bounds[0]), bounds[1])
-            weights = solution[:, free:]
+        rich_misfit = misfit
+
+        def solved(at: Tensor) -> Tensor:
+            nonlocal rich_misfit
+            here, slopes = (defect, design) if at is middle else self._linearised(at)
+            solution, rich_misfit = _ridge(slopes, library, here, seen)
+            return solution
+
+        best, weights = gauss_newton(solved, middle, Reach(*_bounds(self.physics, self.amplitude)), SWEEPS)
         latent = self._latent(best).clamp(-4, 4)
         facts = [squash(plain), best, latent, squash(weights), misfit, rich_misfit]
         return defect, facts, Linearised(best, *self._linearised(best))
@@ -99,18 +102,11 @@ class Regression:
         motion, order = self.motion, self.physics.order
         _, spread = self.scales.phase(order)
         phase = motion.phase(order) / motion.per_channel(spread * self.amplitude.repeat(1, order))
-        terms = [torch.ones_like(phase[:, :, :1]), phase]
-        if motion.inputs is not None:
-            terms.append(motion.over_grid(self.scales.of_inputs(motion.inputs)))
-        rows = torch.cat(terms, 2).movedim(2, -1)
-        shape = motion.values.shape
+        inputs = None if motion.inputs is None else self.scales.of_inputs(motion.inputs)
+        terms = monomials(variables(phase, inputs))
         open_states = [i for i, name in enumerate(self.physics.states) if name not in self.physics.complete]
-        if not open_states or rows.shape[-1] * len(open_states) > LARGEST_LIBRARY:
-            return rows.new_zeros(*shape, 0)
-        columns = rows.new_zeros(*shape, len(open_states), rows.shape[-1])
-        for place, state in enumerate(open_states):
-            columns[:, :, state, ..., place, :] = rows
-        return columns.flatten(-2)
+        affordable = terms.shape[2] * len(open_states) <= LARGEST_LIBRARY
+        return in_equations(terms, open_states if affordable else [], len(self.physics.states))
 
 
 def _bounds(physics: Physics, like: Tensor) -> tuple[Tensor, Tensor]:
@@ -127,12 +123,8 @@ def _ridge(slopes: Tensor, library: Tensor, target: Tensor, seen: Tensor) -> tup
     rows = design.reshape(*weight.shape, design.shape[-1]) * weight[..., None]
     aim = target.flatten(1) * weight
     count = weight.sum(1).clamp_min(1)[:, None]
-    square = (rows.mT @ rows / count[..., None]).double()
-    side = ((rows.mT @ aim[..., None]) / count[..., None]).double()
-    ridge = [PHYSICS_RIDGE] * slopes.shape[-1] + [LIBRARY_RIDGE] * library.shape[-1]
-    solution, _ = torch.linalg.solve_ex(square + torch.diag(square.new_tensor(ridge)), side)
-    # two columns that say the same leave nothing to solve; a feature of zero says so
-    solution = solution[..., 0].nan_to_num(0.0, 0.0, 0.0).to(rows.dtype)
+    penalty = [PHYSICS_RIDGE] * slopes.shape[-1] + [LIBRARY_RIDGE] * library.shape[-1]
+    solution = ridge(rows, aim, rows.new_tensor(penalty, dtype=torch.float64), count)
     left = aim - (rows @ solution[..., None])[..., 0]
     return solution, (left.square().sum(1, keepdim=True) / count + 1e-12).log()
 

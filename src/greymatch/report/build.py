@@ -11,6 +11,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.evaluation import Evaluation
+from greymatch.explain.advice import Advice
 from greymatch.files import write_bytes
 from greymatch.report.chosen import spread_over_errors
 from greymatch.report.failures import failures
@@ -21,6 +22,7 @@ from greymatch.report.headline import headline
 from greymatch.report.leads import leads
 from greymatch.report.learning import learning
 from greymatch.report.metrics import read_metrics
+from greymatch.report.missing import missing
 from greymatch.report.parameters import parameters
 from greymatch.report.remake import remake
 from greymatch.report.share import share, share_warning
@@ -39,6 +41,7 @@ def write_report(
     metrics: str | Path | None = None,
     command: str | None = None,
     title: str | None = None,
+    advice: Advice | None = None,
 ) -> Path:
     """Write the page to `path` and return it: one file that opens anywhere, without network or scripts.
 
@@ -48,9 +51,11 @@ def write_report(
     ```
 
     `train` and `system` tell what was learned from; without `metrics`, the run's metrics.jsonl, there is no learning
-    curve. `command` is printed as the way to make it again.
+    curve. `command` is printed as the way to make it again. `advice`, from `gm.advise(model, train)`, says what was
+    missing and whose parameters to publish.
     """
-    page = _template().render(_content(evaluation, train, system, metrics, command, title))
+    content = _content(evaluation, train, system, metrics, command, title)
+    page = _template().render(content | {"missing": missing(evaluation, advice)})
     write_bytes(Path(path), page.encode())
     return Path(path)
 

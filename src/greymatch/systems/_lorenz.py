@@ -51,4 +51,5 @@ lorenz = System(
         | {"simulation.kl": 0.03, "simulation.ppc": 0, "simulation.unmix": 0, "simulation.augment": 1},
     },
     paper_mse={"vgb-dm": 0.468, "tfm": 0.985, "physvae": 1.312, "bb-node": 2.215, "vbb-dm": 0.991},
+    missing={"v": {"u": lambda p: p["rho"], "u w": lambda p: -1.0}},
 )

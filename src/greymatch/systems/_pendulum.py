@@ -46,4 +46,5 @@ pendulum = System(
         "physvae": SOLVED,
     },
     paper_mse={"vgb-dm": 2.83e-3, "tfm": 3.48e-3, "physvae": 4.17e-3, "bb-node": 4.52e-3, "vbb-dm": 1.058e-2},
+    missing={"angle": {"angle_dot": lambda p: -p["xi"]}},
 )

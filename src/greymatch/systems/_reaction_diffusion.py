@@ -11,7 +11,7 @@ from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Function, Physics
 from greymatch.physics.priors import Uniform
 from greymatch.settings import Settings
-from greymatch.systems.system import Split, System
+from greymatch.systems.system import Missing, Split, System, Truth
 
 STATES, GRID = ("u", "v"), ("y", "x")
 A, B, K = Uniform(1e-3, 2e-3), Uniform(3e-3, 7e-3), Uniform(3e-3, 5e-3)
@@ -53,7 +53,7 @@ def start(rng: np.random.Generator, count: int) -> np.ndarray:
     return rng.uniform(0.0, 1.0, (count, 2, CELLS, CELLS))
 
 
-def _variant(name: str, title: str, known: Function, preset: Settings) -> System:
+def _variant(name: str, title: str, known: Function, preset: Settings, missing: Missing) -> System:
     return System(
         name=name,
         title=title,
@@ -70,14 +70,22 @@ def _variant(name: str, title: str, known: Function, preset: Settings) -> System
             "physvae": SOLVED,
         },
         paper_mse=PAPER_MSE,
+        missing=missing,
         substeps=8,
     )
 
 
-reaction_diffusion = _variant("reaction_diffusion", "Reaction-diffusion, one constant unknown", without_k, PRESET)
+def _minus_k(p: Truth) -> np.ndarray:
+    return -p["k"]
+
+
+reaction_diffusion = _variant(
+    "reaction_diffusion", "Reaction-diffusion, one constant unknown", without_k, PRESET, {"u": {"1": _minus_k}}
+)
 reaction_diffusion_u = _variant(
     "reaction_diffusion_u",
     "Reaction-diffusion, the reaction of u unknown",
     without_u_reaction,
     PRESET.updated({"residual.kind": "polynomial"}),  # it must go beyond what it has seen, where a net knows nothing
+    {"u": {"1": _minus_k, "u": lambda p: 1.0, "v": lambda p: -1.0, "u^3": lambda p: -1.0}},
 )

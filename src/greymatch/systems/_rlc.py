@@ -5,6 +5,8 @@ The published code damps with R / (L C) instead: `rlc_code`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -12,7 +14,7 @@ from torch import Tensor
 from greymatch.physics.physics import Function, Physics
 from greymatch.physics.priors import Uniform
 from greymatch.settings import Settings
-from greymatch.systems.system import Split, System
+from greymatch.systems.system import Split, System, Truth
 
 STATES, INPUTS = ("U", "I"), ("V",)
 R, L, C = Uniform(1.0, 3.0), Uniform(1.0, 3.0), Uniform(0.5, 1.5)
@@ -45,7 +47,9 @@ def start(rng: np.random.Generator, count: int) -> np.ndarray:
     return np.stack([rng.standard_normal(count), np.zeros(count)], 1)
 
 
-def _variant(name: str, title: str, truth: Function, **changed: float) -> System:
+def _variant(
+    name: str, title: str, truth: Function, damping: Callable[[Truth], np.ndarray], **changed: float
+) -> System:
     return System(
         name=name,
         title=title,
@@ -63,15 +67,17 @@ def _variant(name: str, title: str, truth: Function, **changed: float) -> System
             "physvae": SOLVED | {"simulation.augment": 1.0},
         },
         paper_mse=PAPER_MSE,
+        missing={"I": {"I": damping}},
         drive=voltage,
     )
 
 
-rlc = _variant("rlc", "Driven RLC circuit, resistance unknown", damped_circuit)
+rlc = _variant("rlc", "Driven RLC circuit, resistance unknown", damped_circuit, lambda p: -p["R"] / p["L"])
 # its damping spans a factor of 30: many small steps find it better
 rlc_code = _variant(
     "rlc_code",
     "Driven RLC circuit, damping as in the published code",
     damped_circuit_code,
+    lambda p: -p["R"] / (p["L"] * p["C"]),
     **{"training.batch": 96, "training.rate": 4e-3},
 )

@@ -18,6 +18,9 @@ from greymatch.settings import Settings
 from greymatch.simulation.simulate import simulate
 from greymatch.systems.cache import cached
 
+Truth = Mapping[str, np.ndarray]
+Missing = Mapping[str, Mapping[str, Callable[[Truth], np.ndarray | float]]]
+
 
 @dataclass(frozen=True)
 class Split:
@@ -37,6 +40,9 @@ class System:
     model = fit(system.physics, train, settings=system.settings())
     history = test.first(system.given)          # the rest is scored
     ```
+
+    `missing` is what the known part lacks: for each equation its terms, and what the coefficient of each is where the
+    true parameters are these.
     """
 
     name: str
@@ -49,6 +55,7 @@ class System:
     preset: Settings
     paper_mse: dict[str, float]
     tuned: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    missing: Missing = field(default_factory=dict)
     drive: Callable[[torch.Tensor], torch.Tensor] | None = None
     substeps: int = 20
 
@@ -56,8 +63,13 @@ class System:
         """The preset with what was tuned, on validation data, for one method alone."""
         return self.preset.updated({**self.tuned.get(method, {}), "method": method})
 
-    def data(self, split: str, seed: int | None = None, trajectories: int | None = None) -> Trajectories:
-        """Simulated trajectories of a split, with the true parameters in `.truth`; the same for the same seed."""
+    def data(
+        self, split: str, seed: int | None = None, trajectories: int | None = None, points: int | None = None
+    ) -> Trajectories:
+        """Simulated trajectories of a split, with the true parameters in `.truth`; the same for the same seed.
+
+        With more `points` than the split has, the same trajectories go on, in steps like the last.
+        """
         if split not in self.splits:
             raise GreymatchError(
                 f"`split` must be one of {list(self.splits)}; got {split!r}.{did_you_mean(split, self.splits)}"
@@ -67,16 +79,17 @@ class System:
         if count < 1:
             raise GreymatchError(f"`trajectories` must be at least 1; got {count}.")
         seed = plan.seed if seed is None else seed
-        recipe = f"{self._recipe()} {plan.times.tolist()} {seed} {count}"
-        made = cached(f"{self.name}-{split}", recipe, lambda: self._simulated(plan.times, seed, count))
+        times = plan.times if points is None else _going_on(plan.times, points)
+        recipe = f"{self._recipe()} {times.tolist()} {seed} {count}"
+        made = cached(f"{self.name}-{split}", recipe, lambda: self._simulated(times, seed, count))
         values, theta = made["values"], made["theta"]
         return Trajectories(
             states=self.truth.states,
-            times=torch.as_tensor(plan.times).repeat(count, 1),
+            times=torch.as_tensor(times).repeat(count, 1),
             values=values,
             mask=torch.ones_like(values, dtype=torch.bool),
             labels=np.arange(count),
-            inputs=self._inputs(plan.times, count),
+            inputs=self._inputs(times, count),
             grid=self.truth.grid,
             truth={name: theta[:, i].numpy() for i, name in enumerate(self.truth.params)},
         )
@@ -103,3 +116,11 @@ class System:
         clock = torch.as_tensor(times)
         values = self.drive(clock).expand(count, -1, -1)
         return Signals(self.truth.inputs, clock.repeat(count, 1), values.contiguous(), kind="quintic")
+
+
+def _going_on(times: np.ndarray, points: int) -> np.ndarray:
+    """So many times, the first ones as they are."""
+    if points < 2:
+        raise GreymatchError(f"`points` must be at least 2; got {points}.")
+    more = np.arange(1, max(0, points - len(times)) + 1) * (times[-1] - times[-2])
+    return np.concatenate([times[:points], times[-1] + more])

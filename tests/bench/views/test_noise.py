@@ -8,7 +8,7 @@ from greymatch.bench.views.noise import BENCHMARK, LEVELS, plan, view
 
 
 def test_every_method_is_run_at_every_level_and_ours_on_raw_data_too() -> None:
-    runs = plan(Choice(["pendulum"], ["vgb-dm", "bb-node"], [0, 1])).runs
+    runs = plan(Choice(["pendulum"], ["vgb-dm", "bb-node"], [0, 1], noise=LEVELS)).runs
     assert len({run.name for run in runs}) == len(runs) == 2 * 3 * len(LEVELS)
     assert {run.noise for run in runs} == set(LEVELS)
     raw = [run for run in runs if run.label.endswith("raw")]

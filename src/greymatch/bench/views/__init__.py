@@ -9,6 +9,7 @@ from greymatch.bench.views import (
     consistency,
     convergence,
     elbo,
+    explain,
     noise,
     parameters,
     samples,
@@ -17,5 +18,5 @@ from greymatch.bench.views import (
 
 BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK
-    for module in (table, convergence, samples, elbo, parameters, calibration, consistency, ablation, noise)
+    for module in (table, convergence, samples, elbo, parameters, calibration, consistency, explain, ablation, noise)
 }

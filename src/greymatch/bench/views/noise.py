@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from greymatch.bench.benchmark import Benchmark, Choice, Plan
+from greymatch.bench.benchmark import Benchmark, Choice, Plan, noisy
+from greymatch.bench.plan import Run
 from greymatch.bench.sheet import Row, Sheet
-from greymatch.bench.summary import Result, Summary, by_method, by_system, grouped, mse, ratio
+from greymatch.bench.summary import Result, Summary, by_method, by_system, grouped, mse, noise_of, percent, ratio
 from greymatch.bench.view import View
 
 if TYPE_CHECKING:
@@ -39,21 +40,17 @@ NOTES = (
 
 def plan(choice: Choice) -> Plan:
     """Every method at every level, and ours with nothing smoothed."""
-    runs = []
-    for seed in choice.seeds:
-        for system in choice.systems:
-            for level in LEVELS:
-                more = {"label": f"noise-{100 * level:g}", "noise": level}
-                runs += [choice.run(system, method, seed, **more) for method in choice.methods]
-                more["label"] += f"-{RAW}"
-                if OURS in choice.methods:
-                    runs.append(choice.run(system, OURS, seed, {"data.noise": 0}, **more))
-    return Plan(runs)
+    combinations = [(s, level, seed) for seed in choice.seeds for s in choice.systems for level in choice.noise]
+    return Plan([run for which in combinations for run in _at(choice, *which)])
 
 
-def noise_of(result: Result) -> float:
-    """The noise of a run; one that says nothing of it had none."""
-    return result.get("noise", 0.0)
+def _at(choice: Choice, system: str, level: float, seed: int) -> list[Run]:
+    more = noisy(level)
+    runs = [choice.run(system, method, seed, **more) for method in choice.methods]
+    if level and OURS in choice.methods:
+        raw = more | {"label": f"{more['label']}-{RAW}"}
+        runs.append(choice.run(system, OURS, seed, {"data.noise": 0}, **raw))
+    return runs
 
 
 def view(results: Sequence[Result]) -> View:
@@ -77,7 +74,7 @@ def _row(system: str, level: float, method: str, runs: Sequence[Result]) -> Row:
     parameters = {name: [run["parameters"][name] for run in runs] for name in runs[0]["parameters"]}
     return {
         "system": system,
-        "noise": f"{100 * level:g} %",
+        "noise": percent(level),
         "method": method,
         "seeds": len(runs),
         "mse": mse(runs),
@@ -141,4 +138,5 @@ BENCHMARK = Benchmark(
     plan,
     systems=("pendulum", "lorenz"),
     methods=METHODS,
+    noise=LEVELS,
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from greymatch.bench.benchmark import Benchmark
-from greymatch.bench.sheet import Row, Sheet
-from greymatch.bench.summary import Result, Summary, by_system_and_method, mse, ratio
+from greymatch.bench.sheet import Cell, Row, Sheet
+from greymatch.bench.summary import NO_NOISE, Result, Summary, by_method, by_system_and_noise, mse, percent, ratio
 from greymatch.bench.view import View
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 GREY_BOX = ("vgb-dm", "gb-dm", "physvae")
 HEADS = {
     "system": "system",
+    "noise": "noise",
     "parameter": "parameter",
     "method": "method",
     "seeds": "seeds",
@@ -34,17 +35,19 @@ NOTES = (
 
 
 def view(results: Sequence[Result]) -> View:
-    rows = [row for found in by_system_and_method(results) for row in _rows(*found)]
+    rows = [row for found in by_system_and_noise(results) for row in _rows(*found)]
     rows.sort(key=lambda row: (str(row["system"]), str(row["parameter"])))
-    sheet = Sheet("Parameters beside forecasts", HEADS, rows)
+    heads = {key: head for key, head in HEADS.items() if key != "noise" or any(row[key] != NO_NOISE for row in rows)}
+    sheet = Sheet("Parameters beside forecasts", heads, rows)
     alt = "Parameter RMSE over the prior's, for each parameter and method"
     return View({"parameters": sheet}, NOTES, partial(draw, sheet) if rows else None, alt)
 
 
-def _rows(system: str, method: str, runs: Sequence[Result]) -> list[Row]:
+def _rows(system: str, noise: float, results: Sequence[Result]) -> list[Row]:
     return [
         {
             "system": system,
+            "noise": percent(noise),
             "parameter": name,
             "method": method,
             "seeds": len(runs),
@@ -53,6 +56,7 @@ def _rows(system: str, method: str, runs: Sequence[Result]) -> list[Row]:
             "prior_rmse": runs[0]["parameters"][name]["prior_rmse"],
             "mse": mse(runs),
         }
+        for method, runs in by_method(results).items()
         for name in runs[0]["parameters"]
     ]
 
@@ -62,12 +66,12 @@ def draw(sheet: Sheet) -> Figure:
 
     from greymatch.bench.pictures import MUTED, legend, log_axes, method_line, panels, style_of
 
-    names = list(dict.fromkeys(f"{row['system']}: {row['parameter']}" for row in sheet.rows))
+    names = list(dict.fromkeys(_named(row) for row in sheet.rows))
     methods = list(dict.fromkeys(str(row["method"]) for row in sheet.rows))
     figure, (axes,) = panels([""], (7.0, 1.3 + 0.42 * len(names)))
     for row in sheet.rows:
         style, ratio = style_of(str(row["method"])), row["ratio"]
-        place = -names.index(f"{row['system']}: {row['parameter']}") - 0.18 * (methods.index(str(row["method"])) - 1)
+        place = -names.index(_named(row)) - 0.18 * (methods.index(str(row["method"])) - 1)
         if isinstance(ratio, Summary):
             axes.errorbar(ratio.order, place, xerr=ratio.error, color=style.colour, marker=style.marker, ms=6, lw=1)
     axes.axvline(1.0, color=MUTED, lw=1)
@@ -84,9 +88,15 @@ def draw(sheet: Sheet) -> Figure:
     return figure
 
 
+def _named(row: Mapping[str, Cell]) -> str:
+    noise = "" if row["noise"] == NO_NOISE else f" at {row['noise']}"
+    return f"{row['system']}: {row['parameter']}{noise}"
+
+
 BENCHMARK = Benchmark(
     "parameters",
     "Parameter RMSE over that of the prior's mean, coverage of the intervals, and forecast error.",
     view,
     methods=GREY_BOX,
+    noise=(0.0,),
 )

@@ -9,7 +9,7 @@ import typer
 from greymatch.bench.benchmark import Benchmark
 from greymatch.bench.views import BENCHMARKS
 from greymatch.cli.bench.asked import Asked, commas
-from greymatch.cli.bench.options import Data, Fresh, Jobs, Members, Methods, Out, Quick, Seeds, Stored, Systems
+from greymatch.cli.bench.options import Data, Fresh, Jobs, Members, Methods, Noise, Out, Quick, Seeds, Stored, Systems
 from greymatch.cli.bench.perform import perform
 from greymatch.cli.options import Changes, Json, Minutes, Quiet
 from greymatch.cli.output import Output
@@ -22,12 +22,13 @@ RESUMES = (
 
 
 def _command(benchmark: Benchmark) -> Callable[..., None]:
-    usual = {name: commas(getattr(benchmark, name)) for name in ("systems", "methods", "seeds")}
+    usual = {name: commas(getattr(benchmark, name)) for name in ("systems", "methods", "seeds", "noise")}
 
     def command(
         systems: Systems = usual["systems"],
         methods: Methods = usual["methods"],
         seeds: Seeds = usual["seeds"],
+        noise: Noise = usual["noise"],
         minutes: Minutes = None,
         changes: Changes = None,
         draws: Members = None,
@@ -40,7 +41,7 @@ def _command(benchmark: Benchmark) -> Callable[..., None]:
         quiet: Quiet = False,
         as_json: Json = False,
     ) -> None:
-        asked = Asked(systems, methods, seeds, minutes, tuple(changes or ()), draws, tuple(data or ()), quick)
+        asked = Asked(systems, methods, seeds, minutes, tuple(changes or ()), draws, tuple(data or ()), quick, noise)
         if fresh and stored:
             raise GreymatchError("`--fresh` replaces results and `--stored` only shows them. Leave one out.")
         failed = perform(benchmark, asked, out, 0 if stored else jobs, fresh, Output(quiet, as_json))

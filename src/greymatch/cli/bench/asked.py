@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ class Asked:
     draws: int | None = None
     data: tuple[str, ...] = ()
     quick: bool = False
+    noise: str = ""
 
     def choice(self, benchmark: Benchmark) -> Choice:
         from greymatch.bench.benchmark import Choice
@@ -44,6 +46,7 @@ class Asked:
             val=QUICK_VAL if self.quick else None,
             test=QUICK_TEST if self.quick else None,
             data=_folders(self.data, systems),
+            noise=self._noise(benchmark),
         )
 
     def _methods(self, benchmark: Benchmark) -> list[str]:
@@ -52,6 +55,13 @@ class Asked:
         if self.methods:
             raise GreymatchError(f"`--methods`: {benchmark.name} knows itself which methods it compares. Leave it out.")
         return []
+
+    def _noise(self, benchmark: Benchmark) -> list[float]:
+        if benchmark.noise:
+            return _levels(self.noise)
+        if self.noise:
+            raise GreymatchError(f"`--noise`: {benchmark.name} has data without noise. Leave it out.")
+        return [0.0]
 
     def _settings(self) -> dict[str, Any]:
         asked = with_budget(chosen(self.changes, training__minutes=self.minutes))
@@ -87,6 +97,16 @@ def _seeds(text: str) -> list[int]:
         return list(dict.fromkeys(int(part) for part in parts))
     except ValueError:
         raise GreymatchError(f"`--seeds` must be whole numbers with commas between; got {text!r}.") from None
+
+
+def _levels(text: str) -> list[float]:
+    try:
+        found = [float(part) for part in _list(text, "noise")]
+    except ValueError:
+        found = [-1.0]
+    if not all(0 <= level < math.inf for level in found):
+        raise GreymatchError(f"`--noise` must be numbers of at least 0 with commas between; got {text!r}.")
+    return found
 
 
 def _folders(texts: Sequence[str], systems: Sequence[str]) -> dict[str, Path]:

@@ -9,6 +9,13 @@ import typer
 Systems = Annotated[str, typer.Option(metavar="A,B", help="Built-in systems, or all.")]
 Methods = Annotated[str, typer.Option(metavar="A,B", help="Methods.")]
 Seeds = Annotated[str, typer.Option(metavar="0,1,2", help="Seeds.")]
+Noise = Annotated[
+    str,
+    typer.Option(
+        metavar="0,0.01",
+        help="White noise put on all observations, in units of each state's spread, where it is asked.",
+    ),
+]
 Members = Annotated[
     int | None,
     typer.Option("--draws", min=1, help="Members of a forecast.", show_default="what suits the system"),

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from greymatch.explain.advice import advise
+from greymatch.models.greybox import GreyBox
+
+
+def test_terms_that_say_all_and_forecast_as_well_are_the_better_answer(asked, known):
+    found = advise(asked, known[1])
+    assert found.explanation.equations.splitlines()[0] == "a' = known"
+    assert found.faithful
+    assert found.refitted_error < 1e-3
+    assert found.refit_is_better == (found.refitted_error <= found.error)
+    assert replace(found, error=2 * found.refitted_error).refit_is_better
+    assert not replace(found, error=found.refitted_error / 2).refit_is_better
+
+
+def test_terms_that_leave_something_unsaid_are_not(asked, known):
+    found = advise(asked, known[1])
+    doubtful = replace(found.explanation, fidelity={"a": 1.0, "b": 0.9})
+    assert not replace(found, explanation=doubtful, error=1e9).refit_is_better
+
+
+def test_a_parameter_that_a_missing_term_could_pass_for_is_named(damped):
+    network, data, _, _ = damped
+    found = advise(GreyBox(network.physics, network), data)
+    assert [one.parameter for one in found.confounded] == ["k"]
+    assert {column.term for column in found.confounded[0].columns} == {"a"}
