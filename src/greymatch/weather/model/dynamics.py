@@ -10,10 +10,8 @@ from torch import Tensor, nn
 from greymatch.weather.model.attention import TemporalEncoder
 from greymatch.weather.model.net import Net, possible_halvings
 from greymatch.weather.model.surroundings import Surroundings
-from greymatch.weather.model.transport import advected, conserved, limited, slopes
+from greymatch.weather.model.transport import USUAL_WIND, carried, limited, slopes
 from greymatch.weather.settings import WeatherSettings
-
-USUAL_WIND = 10.0  # m/s for each unit that the velocity network says
 
 
 class Rate(NamedTuple):
@@ -66,9 +64,7 @@ class Dynamics(nn.Module):
         east, north = (USUAL_WIND * winds).chunk(2, 1)
         transport = self.settings.transport
         east, north = limited(east, north, self.substep, transport.courant)
-        flux = transport.form == "flux"
-        moved = conserved(state, east, north) if flux else advected(differences, east, north)
-        return Rate(moved, source, east, north)
+        return Rate(carried(state, differences, east, north, transport.form), source, east, north)
 
     def _laid_out(self, maps: Tensor) -> Tensor:
         last = self.settings.training.channels_last

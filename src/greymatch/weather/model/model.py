@@ -56,14 +56,14 @@ class WeatherModel:
         chosen = [lead // step - 1 for lead in leads]
 
         def predict(starts: np.ndarray) -> xr.Dataset:
-            scaling, given = self.network.scaling, self._given(archive, starts)
+            scaling, given = self.network.scaling, self.given(archive, starts)
             hours = torch.from_numpy(Clock.of(starts).hours)
             reached = roll_out(self.network, scaling.apply(given), hours, max(chosen) + 1)
             return labelled(archive, starts, leads, scaling.undo(reached[:, chosen]).numpy())
 
         return predict
 
-    def _given(self, archive: Archive, starts: np.ndarray) -> torch.Tensor:
+    def given(self, archive: Archive, starts: np.ndarray) -> torch.Tensor:
         """The states (B, h + 1, C, lat, lon) up to each start."""
         ages = np.arange(self.network.settings.net.history, -1, -1) * np.timedelta64(self.network.shape.step, "h")
         asked = np.asarray(starts, dtype="datetime64[ns]")[:, None] - ages

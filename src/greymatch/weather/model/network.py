@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from greymatch.errors import GreymatchError
 from greymatch.weather.archive import Archive
+from greymatch.weather.climode.dynamics import SecondOrder
 from greymatch.weather.fields import FIELDS
 from greymatch.weather.model.dynamics import Dynamics, Rate
 from greymatch.weather.model.surroundings import Surroundings
@@ -44,6 +45,10 @@ class Shape:
             )
 
 
+DYNAMICS: dict[str, Any] = {"climode": SecondOrder}
+"""By method; all others have a field of first order."""
+
+
 class WeatherNetwork(nn.Module):
     """The field du/dt, for states in units of spread; `noise` (C,) tells how far off it is, as the loop learned."""
 
@@ -61,7 +66,7 @@ class WeatherNetwork(nn.Module):
         self.register_buffer("noise", torch.ones(len(shape.names)))
         flips = torch.tensor([-1.0 if FIELDS[name].component else 1.0 for name in shape.names])
         around = Surroundings(tensors["land"], tensors["height"])
-        self.dynamics = Dynamics(settings, around, flips, shape.step)
+        self.dynamics = DYNAMICS.get(settings.method, Dynamics)(settings, around, flips, shape.step)
 
     @staticmethod
     def fitting(settings: WeatherSettings, train: Archive) -> WeatherNetwork:

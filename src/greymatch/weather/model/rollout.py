@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from greymatch.simulation.unroll import DrivenField, stage_times, unroll
+from greymatch.weather.climode.solve import solved
 from greymatch.weather.model.network import WeatherNetwork
 
 
@@ -14,16 +15,21 @@ def roll_out(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int)
 
     All are in units of spread. Steps are fixed: the field's winds are bounded so that these are stable.
     """
-    step, substeps = network.shape.step, network.settings.transport.substeps
-    found = []
     half = network.settings.training.precision == "bf16-mixed"
     with torch.no_grad(), torch.autocast(states.device.type, torch.bfloat16, enabled=half):
-        for _ in range(steps):
-            end = hours + step
-            stages = stage_times(hours, end[:, None], substeps)
-            reached = unroll(_field(network, states, hours), states[:, -1], stages, substeps)
-            found.append(reached[:, 0])
-            states, hours = torch.cat([states[:, 1:], reached], 1), end
+        if network.settings.method == "climode":
+            return solved(network, states, hours, steps).mean
+        return _stepwise(network, states, hours, steps)
+
+
+def _stepwise(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int) -> Tensor:
+    step, substeps, found = network.shape.step, network.settings.transport.substeps, []
+    for _ in range(steps):
+        end = hours + step
+        stages = stage_times(hours, end[:, None], substeps)
+        reached = unroll(_field(network, states, hours), states[:, -1], stages, substeps)
+        found.append(reached[:, 0])
+        states, hours = torch.cat([states[:, 1:], reached], 1), end
     return torch.stack(found, 1)
 
 
