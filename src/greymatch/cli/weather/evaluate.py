@@ -41,18 +41,13 @@ def command(
 
 def _judged(known: Any, archive: Any, test: Any, hours: list[int], every: int) -> Iterator[tuple[str, xr.Dataset]]:
     """The scores of the model and of each reference, over the same starts."""
-    from greymatch.weather import Climatology, Splits, evaluate, references, start_dates
+    from greymatch.weather import Splits, start_dates
+    from greymatch.weather.judging import Court
 
-    train = archive.years(*Splits().train).load()
-    usual, starts = Climatology.of(train), start_dates(test, hours, every)
-    rows = {
-        known.network.settings.method: known.predictor(archive, hours),
-        "persistence": references.persistence(test, hours),
-        "damped": references.damped_persistence(test, train, usual, hours),
-        "climatology": references.climatology(test, usual, hours),
-    }
+    court = Court.of(archive.years(*Splits().train).load(), test, hours, start_dates(test, hours, every))
+    rows = {known.network.settings.method: known.predictor(archive, hours), **court.references()}
     for name, predict in rows.items():
-        yield name, evaluate(predict, test, usual, hours, starts)
+        yield name, court.judge(predict)
 
 
 def _table(found: dict[str, xr.Dataset], score: str) -> Table:
