@@ -79,7 +79,7 @@ class WeatherSettings(Tree):
     inference: InferenceSettings = InferenceSettings()
     solving: SolvingSettings = SolvingSettings()
     training: TrainingSettings = TrainingSettings(
-        batch=32, rate=1e-3, warmup=0.05, validations=10, precision="bf16-mixed", channels_last=True
+        batch=8, rate=2e-3, warmup=0.05, validations=10, precision="bf16-mixed", channels_last=True
     )
 
     @staticmethod

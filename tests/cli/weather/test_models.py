@@ -59,10 +59,11 @@ def test_forecasts_are_kept_as_weatherbench_2_reads_them(
 
 
 def test_scores_stand_beside_those_of_the_references(greymatch, trained: Path, atmosphere: Path) -> None:
-    words = ("--years", "2017", "--every", 200, "--leads", 12)
+    words = ("--years", "2017", "--every", 200, "--leads", 12, "--days", 1)
     done = greymatch("weather", "evaluate", trained, "--data", atmosphere, *words, "--json")
     assert done.code == 0, done.err
-    assert list(done.json) == ["vgb-dm", "persistence", "damped", "climatology"]
+    assert list(done.json) == ["vgb-dm", "persistence", "damped", "climatology", "stability"]
+    assert done.json["stability"]["starts"] == 20
     # the archive is noise about a season: of two draws persistence has the error of both
     usual, stays = (done.json[name]["rmse"]["t2m"][0] for name in ("climatology", "persistence"))
     assert stays == pytest.approx(2**0.5 * usual, rel=0.15)

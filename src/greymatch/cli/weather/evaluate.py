@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from greymatch.cli.options import Json, Model, Quiet
 from greymatch.cli.output import Output
@@ -12,6 +13,9 @@ from greymatch.cli.weather.options import Archived, Every, Leads, Years, lead_ho
 if TYPE_CHECKING:
     import xarray as xr
     from rich.table import Table
+
+    from greymatch.weather.archive import Archive
+    from greymatch.weather.judging import Court
 
 EXAMPLE = "Example: greymatch weather evaluate runs/weather/model.safetensors --data atmosphere --every 8"
 SCORES = {"rmse": "RMSE", "acc": "ACC"}
@@ -23,31 +27,32 @@ def command(
     years: Years = "2017-2018",
     every: Every = 1,
     leads: Leads = 42,
+    days: Annotated[int, typer.Option(min=0, help="Also forecast so many days ahead: does it stay in range?")] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Judge a model by latitude-weighted RMSE and ACC, beside persistence, damped persistence and climatology."""
     from greymatch.weather.model.model import load
     from greymatch.weather.read import read
+    from greymatch.weather.stability import spread_out, stability
 
     known, archive = load(model), read(data)
     hours = lead_hours(leads, known.network.shape.step)
-    test = archive.years(*year_span(years)).load()  # read many times over
-    found = {name: scores[list(SCORES)] for name, scores in _judged(known, archive, test, hours, every)}
+    court = _court(archive, archive.years(*year_span(years)).load(), hours, every)  # read many times over
+    rows = {known.network.settings.method: known.predictor(archive, hours), **court.references()}
+    found = {name: court.judge(predict)[list(SCORES)] for name, predict in rows.items()}
+    long = stability(known, archive, court.train, spread_out(court.starts), days) if days else None
     output = Output(quiet, as_json)
-    output.show(*(_table(found, score) for score in SCORES))
-    output.finish({name: _numbers(scores) for name, scores in found.items()})
+    output.show(*(_table(found, score) for score in SCORES), *([long.text()] if long else []))
+    told = {name: _numbers(scores) for name, scores in found.items()}
+    output.finish(told | ({"stability": long.plain()} if long else {}))
 
 
-def _judged(known: Any, archive: Any, test: Any, hours: list[int], every: int) -> Iterator[tuple[str, xr.Dataset]]:
-    """The scores of the model and of each reference, over the same starts."""
+def _court(archive: Archive, test: Archive, hours: list[int], every: int) -> Court:
     from greymatch.weather import Splits, start_dates
     from greymatch.weather.judging import Court
 
-    court = Court.of(archive.years(*Splits().train).load(), test, hours, start_dates(test, hours, every))
-    rows = {known.network.settings.method: known.predictor(archive, hours), **court.references()}
-    for name, predict in rows.items():
-        yield name, court.judge(predict)
+    return Court.of(archive.years(*Splits().train).load(), test, hours, start_dates(test, hours, every))
 
 
 def _table(found: dict[str, xr.Dataset], score: str) -> Table:

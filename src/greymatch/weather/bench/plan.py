@@ -14,7 +14,7 @@ from greymatch.weather.axes import dates
 from greymatch.weather.settings import METHODS, WeatherSettings
 from greymatch.weather.splits import Splits
 
-BLOCK_DAYS = 10  # of training data that are kept or left out together
+BLOCK_DAYS = 5  # of training data that are kept or left out together
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from greymatch.files import write_json
 from greymatch.training.run import MODEL
 from greymatch.weather.archive import Archive
 from greymatch.weather.bench.plan import Run, thinned
-from greymatch.weather.bench.stability import stability
 from greymatch.weather.judging import Court
 from greymatch.weather.model.carrying import wind_correlation, winds_at
 from greymatch.weather.model.model import WeatherModel, load
 from greymatch.weather.read import read
 from greymatch.weather.splits import Splits
+from greymatch.weather.stability import spread_out, stability
 from greymatch.weather.training.train import train
 
 TRUE_WINDS = {"z500": ("u500", "v500"), "t850": ("u850", "v850")}
@@ -103,7 +103,7 @@ class Bench:
     def _stability(self, model: WeatherModel) -> dict[str, Any] | None:
         if not self.days:
             return None
-        starts = self.court.starts[np.linspace(0, len(self.court.starts) - 1, 20).round().astype(int)]
+        starts = spread_out(self.court.starts)
         return stability(model, self.archive, self.court.train, starts, self.days).plain()
 
     def _keep(self, name: str, scores: xr.Dataset) -> None:

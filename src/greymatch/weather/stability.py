@@ -13,6 +13,7 @@ from greymatch.weather.clock import Clock
 from greymatch.weather.model.model import WeatherModel
 from greymatch.weather.model.rollout import roll_out
 
+STARTS = 20
 ALLOWED = 0.5  # widths of the range of the training data
 _TOGETHER = 10
 
@@ -36,6 +37,13 @@ class Stability:
     def plain(self) -> dict[str, Any]:
         return asdict(self) | {"stable": self.stable}
 
+    def text(self) -> str:
+        field = max(self.beyond, key=lambda name: self.beyond[name])
+        return (
+            f"{self.starts} forecasts to {self.days} days: {self.lost} left the range of the training data by more "
+            f"than half its width; the farthest, {field}, by {self.beyond[field]:.2g} widths"
+        )
+
 
 def stability(model: WeatherModel, archive: Archive, train: Archive, starts: np.ndarray, days: int) -> Stability:
     """Of forecasts to `days` from `starts` in `archive`, beside the range of each field in `train`."""
@@ -49,6 +57,11 @@ def stability(model: WeatherModel, archive: Archive, train: Archive, starts: np.
     lost = int((each > ALLOWED).any(1).sum())
     names = model.network.shape.names
     return Stability(days, len(starts), lost, dict(zip(names, each.amax(0).tolist(), strict=True)))
+
+
+def spread_out(starts: np.ndarray) -> np.ndarray:
+    """`STARTS` of them, from the first to the last."""
+    return starts[np.linspace(0, len(starts) - 1, STARTS).round().astype(int)]
 
 
 def _range(model: WeatherModel, train: Archive) -> tuple[torch.Tensor, torch.Tensor]:
