@@ -64,9 +64,10 @@ def command(
 
 def _bench(data: Path, where: Path, years: str, every: int, days: int, quiet: bool) -> Bench:
     from greymatch.weather import Splits, read, start_dates
-    from greymatch.weather.bench.run import Bench, true_winds
+    from greymatch.weather.bench.run import Bench
     from greymatch.weather.judging import Court
     from greymatch.weather.references import LEADS
+    from greymatch.weather.winds import true_winds
 
     archive = read(data).load()
     train, test = archive.years(*Splits().train), archive.years(*year_span(years))

@@ -38,7 +38,7 @@ def command(
 
     known, archive = load(model), read(data)
     hours = lead_hours(leads, known.network.shape.step)
-    court = _court(archive, archive.years(*year_span(years)).load(), hours, every)  # read many times over
+    court = court_of(archive, archive.years(*year_span(years)).load(), hours, every)  # read many times over
     rows = {known.network.settings.method: known.predictor(archive, hours), **court.references()}
     found = {name: court.judge(predict)[list(SCORES)] for name, predict in rows.items()}
     long = stability(known, archive, court.train, spread_out(court.starts), days) if days else None
@@ -48,7 +48,7 @@ def command(
     output.finish(told | ({"stability": long.plain()} if long else {}))
 
 
-def _court(archive: Archive, test: Archive, hours: list[int], every: int) -> Court:
+def court_of(archive: Archive, test: Archive, hours: list[int], every: int) -> Court:
     from greymatch.weather import Splits, start_dates
     from greymatch.weather.judging import Court
 

@@ -24,7 +24,7 @@ STYLES = {
     "climatology": Style("#CC79A7", "P"),
 }
 TITLES = {"rmse": "RMSE", "acc": "ACC"}
-WIDE = (3.2, 1.9)  # inches of a map
+WIDE = (2.4, 1.45)  # inches of a map
 Scored = Mapping[str, Sequence[xr.Dataset]]
 
 

@@ -19,12 +19,11 @@ from greymatch.weather.bench.plan import Run, thinned
 from greymatch.weather.judging import Court
 from greymatch.weather.model.carrying import wind_correlation, winds_at
 from greymatch.weather.model.model import WeatherModel, load
-from greymatch.weather.read import read
 from greymatch.weather.splits import Splits
 from greymatch.weather.stability import spread_out, stability
 from greymatch.weather.training.train import train
+from greymatch.weather.winds import TRUE_WINDS
 
-TRUE_WINDS = {"z500": ("u500", "v500"), "t850": ("u850", "v850")}
 KEPT = (
     "rmse",
     "rmse_std",
@@ -110,14 +109,6 @@ class Bench:
         path = self.folder / "runs" / f"{name}.nc"
         path.parent.mkdir(parents=True, exist_ok=True)
         scores[list(KEPT)].astype(np.float32).to_netcdf(path, engine="h5netcdf")
-
-
-def true_winds(data: Path) -> Archive | None:
-    """The winds at the heights of the fields, where an archive has them."""
-    try:
-        return read(data, fields=[name for pair in TRUE_WINDS.values() for name in pair])
-    except GreymatchError:
-        return None
 
 
 def _same(found: dict[str, Any], asked: dict[str, Any], path: Path) -> dict[str, Any]:
