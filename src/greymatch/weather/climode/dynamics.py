@@ -12,6 +12,7 @@ from greymatch.weather.model.net import Net, possible_halvings
 from greymatch.weather.model.surroundings import Surroundings
 from greymatch.weather.model.transport import USUAL_WIND, carried, limited, slopes
 from greymatch.weather.settings import WeatherSettings
+from greymatch.weather.sphere import polar_filtered
 
 _LEAST = 1e-2  # of a standard deviation, relative to the usual change in a step
 
@@ -54,7 +55,8 @@ class SecondOrder(nn.Module):
         differences = slopes(state, self.flips)
         seen = torch.cat([state, *differences, winds, self._around(hours)], 1)
         pushed = (self.velocity(seen) + self.attention(seen)).to(state) / self.step
-        return torch.cat([carried(state, differences, east, north, transport.form), pushed], 1)
+        moved = carried(state, differences, east, north, transport.form)
+        return polar_filtered(torch.cat([moved, pushed], 1))
 
     def emitted(self, hours: Tensor, states: Tensor, unit: Tensor) -> Emitted:
         """Of states (B, T, C, lat, lon) at `hours` (B, T); `unit` (C, 1, 1) is the usual rate."""

@@ -12,6 +12,7 @@ from greymatch.weather.model.net import Net, possible_halvings
 from greymatch.weather.model.surroundings import Surroundings
 from greymatch.weather.model.transport import USUAL_WIND, carried, limited, slopes
 from greymatch.weather.settings import WeatherSettings
+from greymatch.weather.sphere import polar_filtered
 
 
 class Rate(NamedTuple):
@@ -60,11 +61,12 @@ class Dynamics(nn.Module):
         seen = self._laid_out(torch.cat([state, *differences, latents, self.surroundings(hours, since)], 1))
         winds, source = self.velocity(seen).to(state), unit * self.source(seen).to(state)
         if self.mix is not None:
-            return Rate(unit * self.mix(winds).to(state), source, None, None)
+            return Rate(polar_filtered(unit * self.mix(winds).to(state)), polar_filtered(source), None, None)
         east, north = (USUAL_WIND * winds).chunk(2, 1)
         transport = self.settings.transport
         east, north = limited(east, north, self.substep, transport.courant)
-        return Rate(carried(state, differences, east, north, transport.form), source, east, north)
+        moved = carried(state, differences, east, north, transport.form)
+        return Rate(polar_filtered(moved), polar_filtered(source), east, north)
 
     def _laid_out(self, maps: Tensor) -> Tensor:
         last = self.settings.training.channels_last

@@ -18,12 +18,12 @@ from greymatch.weather.archive import Archive
 from greymatch.weather.axes import dates
 from greymatch.weather.clock import Clock
 from greymatch.weather.labelled import Predictor, labelled
-from greymatch.weather.model.network import Shape, WeatherNetwork
+from greymatch.weather.model.network import UNITS, Shape, WeatherNetwork
 from greymatch.weather.model.rollout import roll_out
 from greymatch.weather.references import LEADS
 from greymatch.weather.settings import WeatherSettings
 
-KIND, FORMAT = "weather", 1
+KIND, FORMAT = "weather", 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def load(path: str | Path) -> WeatherModel:
     try:
         shape = Shape(**{**header["shape"], "names": tuple(header["shape"]["names"])})
         still = tensors["dynamics.surroundings.still"]
-        units = {name: tensors[name] for name in ("center", "spread", "change")}
+        units = {name: tensors[name] for name in UNITS}
         with torch.random.fork_rng(devices=[]):
             network = WeatherNetwork(
                 WeatherSettings(**header["settings"]), shape, units | {"land": still[4], "height": still[5]}

@@ -45,6 +45,10 @@ class Shape:
             )
 
 
+UNITS = ("center", "spread", "change", "low", "high")
+"""What `Scaling` tells of the training years."""
+MARGIN = 0.25
+"""How far a forecast may leave what a row has seen, in widths of that range."""
 DYNAMICS: dict[str, Any] = {"climode": SecondOrder}
 """By method; all others have a field of first order."""
 
@@ -55,13 +59,15 @@ class WeatherNetwork(nn.Module):
     center: Tensor
     spread: Tensor
     change: Tensor
+    low: Tensor
+    high: Tensor
     noise: Tensor
 
     def __init__(self, settings: WeatherSettings, shape: Shape, tensors: dict[str, Tensor]) -> None:
-        """`tensors` are center, spread and change (C,) of the fields, land and height (lat, lon)."""
+        """`tensors` are center, spread and change (C,) of the fields, their low and high (C, lat), land and height."""
         super().__init__()
         self.settings, self.shape = settings, shape
-        for name in ("center", "spread", "change"):
+        for name in UNITS:
             self.register_buffer(name, tensors[name].clone())
         self.register_buffer("noise", torch.ones(len(shape.names)))
         flips = torch.tensor([-1.0 if FIELDS[name].component else 1.0 for name in shape.names])
@@ -73,17 +79,24 @@ class WeatherNetwork(nn.Module):
         """A new network for an archive, in the units of its years."""
         scaling, still = Scaling.of(train), train.constants
         land, height = (torch.as_tensor(np.asarray(still[name].values)).float() for name in ("land", "orography"))
-        tensors = {"center": scaling.center, "spread": scaling.spread, "change": scaling.change}
+        tensors = {name: getattr(scaling, name) for name in UNITS}
         return WeatherNetwork(settings, Shape.of(train), tensors | {"land": land, "height": height})
 
     @property
     def scaling(self) -> Scaling:
-        return Scaling(self.shape.names, self.center, self.spread, self.change)
+        return Scaling(self.shape.names, *(getattr(self, name) for name in UNITS))
 
     @property
     def unit(self) -> Tensor:
         """The usual rate of each field (C, 1, 1), in units of spread per hour."""
         return (self.change / self.spread / self.shape.step)[:, None, None]
+
+    def fenced(self, states: Tensor) -> Tensor:
+        """States (..., C, lat, lon) in units of spread, kept near what each row has seen in the training years."""
+        margin = MARGIN * (self.high - self.low)
+        ends = torch.stack([self.low - margin, self.high + margin])[..., None]
+        low, high = self.scaling.apply(ends)
+        return states.clamp(low, high)
 
     def rate(self, hours: Tensor, state: Tensor, past: Tensor, began: Tensor) -> Rate:
         """At `hours` (B,) since 2000, of states (B, C, lat, lon) on the way from the last of `past` at `began` (B,)."""

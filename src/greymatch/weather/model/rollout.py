@@ -13,12 +13,13 @@ from greymatch.weather.model.network import WeatherNetwork
 def roll_out(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int) -> Tensor:
     """States (B, steps, C, lat, lon) after the last of `states` (B, h + 1, C, lat, lon), which is at `hours` (B,).
 
-    All are in units of spread. Steps are fixed: the field's winds are bounded so that these are stable.
+    All are in units of spread. Steps are fixed: the field's winds are bounded so that these are stable. What would
+    leave the range of the training years is held at its fence, and a value that is no number is so for good.
     """
     half = network.settings.training.precision == "bf16-mixed"
     with torch.no_grad(), torch.autocast(states.device.type, torch.bfloat16, enabled=half):
         if network.settings.method == "climode":
-            return solved(network, states, hours, steps).mean
+            return network.fenced(solved(network, states, hours, steps).mean)
         return _stepwise(network, states, hours, steps)
 
 
@@ -27,7 +28,7 @@ def _stepwise(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int
     for _ in range(steps):
         end = hours + step
         stages = stage_times(hours, end[:, None], substeps)
-        reached = unroll(_field(network, states, hours), states[:, -1], stages, substeps)
+        reached = network.fenced(unroll(_field(network, states, hours), states[:, -1], stages, substeps))
         found.append(reached[:, 0])
         states, hours = torch.cat([states[:, 1:], reached], 1), end
     return torch.stack(found, 1)

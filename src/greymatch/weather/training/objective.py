@@ -10,6 +10,8 @@ from greymatch.weather.model.network import WeatherNetwork
 from greymatch.weather.sphere import area_weights
 from greymatch.weather.training.sampler import Sample
 
+POLES = 0.25
+
 
 class Loss(NamedTuple):
     """`errors` (C,) are mean squares over the sphere, in units of the usual rate of each field."""
@@ -30,10 +32,14 @@ class Objective(nn.Module):
     def channels(self) -> int:
         return len(self.network.shape.names)
 
+    def _weights(self, like: Tensor) -> Tensor:
+        """By area, but rows next to the poles, where long forecasts go wrong first, count for some more."""
+        return (area_weights(like) + POLES) / (1 + POLES)
+
     def forward(self, sample: Sample, noise: Tensor, generator: Generator | None) -> Loss:
         matched = sample.matched
         rate = self.network.rate(matched.time[:, 0], matched.position[:, 0], sample.past, sample.began)
         wrong = (rate.total - matched.velocity[:, 0]) / self.network.unit
-        errors = (wrong.square() * area_weights(wrong)).mean((0, 2, 3))
+        errors = (wrong.square() * self._weights(wrong)).mean((0, 2, 3))
         matching = 0.5 * (errors / noise).sum()
         return Loss(matching, matching, errors.detach())
