@@ -23,7 +23,7 @@ METHODS, SEEDS, BUDGET = "vgb-dm,black-box,climode", "0", 60.0
 
 def command(
     data: Archived,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where tables, pictures, runs/ and models/ go.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where tables, pictures and runs/ go.")] = Path(
         "results/weather"
     ),
     methods: Annotated[str, typer.Option(metavar="A,B", help="Methods.")] = METHODS,

@@ -52,13 +52,13 @@ class Bench:
 
     def scores(self, name: str) -> xr.Dataset:
         """What was kept of a run or of a reference."""
-        with xr.open_dataset(self.folder / "runs" / f"{name}.nc", engine="h5netcdf") as found:
+        with xr.open_dataset(self._scores_file(name), engine="h5netcdf") as found:
             return found.load()
 
     def refer(self) -> None:
         """Judge the references, unless that is done."""
         for name, predict in self.court.references().items():
-            if not (self.folder / "runs" / f"{name}.nc").exists():
+            if not self._scores_file(name).exists():
                 self._keep(name, self.court.judge(predict))
 
     def perform(self, run: Run) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Bench:
         return result
 
     def trained(self, run: Run) -> WeatherModel:
-        where = self.folder / "models" / run.name
+        where = self.folder / "runs" / run.name
         if (where / MODEL).exists():
             return load(where / MODEL)
         data = thinned(self.archive, run.share, Splits())
@@ -105,8 +105,11 @@ class Bench:
         starts = spread_out(self.court.starts)
         return stability(model, self.archive, self.court.train, starts, self.days).plain()
 
+    def _scores_file(self, name: str) -> Path:
+        return self.folder / "runs" / name / "scores.nc"
+
     def _keep(self, name: str, scores: xr.Dataset) -> None:
-        path = self.folder / "runs" / f"{name}.nc"
+        path = self._scores_file(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         scores[list(KEPT)].astype(np.float32).to_netcdf(path, engine="h5netcdf")
 
