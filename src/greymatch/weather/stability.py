@@ -74,4 +74,4 @@ def _range(model: WeatherModel, train: Archive) -> tuple[torch.Tensor, torch.Ten
 def _months(model: WeatherModel, archive: Archive, starts: np.ndarray, days: int) -> torch.Tensor:
     given = model.network.scaling.apply(model.given(archive, starts))
     hours = torch.from_numpy(Clock.of(starts).hours)
-    return roll_out(model.network, given, hours, days * 24 // model.network.shape.step)
+    return roll_out(model.network, given, hours, int(days * 24 // model.network.shape.hours))

@@ -37,7 +37,7 @@ def command(
     from greymatch.weather.stability import spread_out, stability
 
     known, archive = load(model), read(data)
-    hours = lead_hours(leads, known.network.shape.step)
+    hours = lead_hours(leads, known.network.shape.unit)
     court = court_of(archive, archive.years(*year_span(years)).load(), hours, every)  # read many times over
     rows = {known.network.settings.method: known.predictor(archive, hours), **court.references()}
     found = {name: court.judge(predict)[list(SCORES)] for name, predict in rows.items()}

@@ -34,7 +34,7 @@ def command(
     if out.suffix != ".zarr":
         raise GreymatchError(f"`--out` must end in .zarr; got {str(out)!r}.")
     known, archive = load(model), read(data)
-    hours = lead_hours(leads, known.network.shape.step)
+    hours = lead_hours(leads, known.network.shape.unit)
     starts = start_dates(archive.years(*year_span(years)), hours, every)
     write_forecasts(known.predictor(archive, hours), starts, out, archive)
     output = Output(quiet, as_json)

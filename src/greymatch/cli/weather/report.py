@@ -33,7 +33,7 @@ def command(
     from greymatch.weather.winds import true_winds
 
     known, archive = named([load(path) for path in models], models), read(data)
-    hours = lead_hours(leads, next(iter(known.values())).network.shape.step)
+    hours = lead_hours(leads, next(iter(known.values())).network.shape.unit)
     court = court_of(archive, archive.years(*year_span(years)).load(), hours, every)
     page = write_report(Judged(known, archive, court, true_winds(data)), out, typed())
     output = Output(quiet, as_json)

@@ -39,7 +39,8 @@ def score_sheet(title: str, score: str, scored: Scored) -> Sheet:
             values = np.array([one[score].sel(field=field).values for one in seeds], dtype=float)
             cells = {str(lead): Summary.of(values[:, i].tolist()) for i, lead in enumerate(leads)}
             rows.append({"field": field, "forecast": name, **cells})
-    heads = {"field": "field", "forecast": "forecast", **{str(lead): f"{lead} h" for lead in leads}}
+    unit = "months" if first["lead"].attrs.get("units") == "months" else "h"
+    heads = {"field": "field", "forecast": "forecast", **{str(lead): f"{lead} {unit}" for lead in leads}}
     return Sheet(title, heads, rows, _best(rows, [str(lead) for lead in leads], BETTER[score]))
 
 
@@ -67,7 +68,9 @@ def cells_sheet(scored: Scored, ours: str = OURS) -> Sheet:
             rows[-1] |= {"acc": f"{int(higher.sum())} of {higher.size}"}
             rows[-1] |= {f"z500_{lead}": float(ratio.sel(lead=lead)) for lead in (6, 24, 42) if lead in ratio["lead"]}
     heads = {"forecast": f"{ours} against", "rmse": "lower RMSE in", "acc": "higher ACC in"}
-    heads |= {f"z500_{lead}": f"z500 RMSE ratio, {lead} h" for lead in (6, 24, 42)}
+    heads |= {
+        f"z500_{lead}": f"z500 RMSE ratio, {lead} h" for lead in (6, 24, 42) if rows and f"z500_{lead}" in rows[0]
+    }
     return Sheet(f"Cells won by {ours}", heads, rows)
 
 

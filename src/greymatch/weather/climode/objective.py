@@ -67,7 +67,7 @@ class Objective(nn.Module):
 
     def forward(self, window: Window, noise: Tensor, generator: Generator | None) -> Loss:
         said = solved(self.network, window.past, window.began, window.truth.shape[1])
-        usual, weights = self.network.unit * self.network.shape.step, area_weights(window.truth)
+        usual, weights = self.network.unit * self.network.shape.hours, area_weights(window.truth)
         wrong, std = (window.truth - said.mean) / usual, said.std / usual
         likelihood = ((0.5 * (wrong / std).square() + std.log()) * weights).mean((0, 1, 3, 4)).sum()
         prior = self.network.settings.solving.prior * (std.square() * weights).mean((0, 1, 3, 4)).sum()

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def start_winds(network: WeatherNetwork, past: Tensor) -> Tensor:
     """Those (B, 2 C, lat, lon) with which a forecast starts, in units of `USUAL_WIND`."""
     settings, flips = network.settings, network.dynamics.flips
-    return inferred_winds(past, flips, network.shape.step, network.unit, settings.transport.form, settings.inference)
+    return inferred_winds(past, flips, network.shape.hours, network.unit, settings.transport.form, settings.inference)
 
 
 def solved(network: WeatherNetwork, past: Tensor, hours: Tensor, steps: int) -> Emitted:
     """What is said of the `steps` states after the last of `past` (B, h + 1, C, lat, lon), at `hours` (B,)."""
-    settings, step = network.settings, network.shape.step
+    settings, step = network.settings, network.shape.hours
     winds = start_winds(network, past)
     times = hours[:, None] + step * torch.arange(1, steps + 1, device=hours.device)
     stages = stage_times(hours, times, settings.transport.substeps)

@@ -16,7 +16,7 @@ from greymatch.errors import GreymatchError
 from greymatch.files import read_tensors, write_tensors
 from greymatch.weather.archive import Archive
 from greymatch.weather.axes import dates
-from greymatch.weather.clock import Clock
+from greymatch.weather.clock import Clock, after
 from greymatch.weather.labelled import Predictor, labelled
 from greymatch.weather.model.network import UNITS, Shape, WeatherNetwork
 from greymatch.weather.model.rollout import roll_out
@@ -49,10 +49,12 @@ class WeatherModel:
         stands for them.
         """
         self.network.shape.check(archive)
-        step = self.network.shape.step
+        step = self.network.shape.unit
         wrong = [lead for lead in leads if lead < step or lead % step]
         if wrong or not len(leads):
-            raise GreymatchError(f"`leads` must be multiples of the step, {step} hours; got {list(leads)}.")
+            raise GreymatchError(
+                f"`leads` must be multiples of the step, {self.network.shape.unit_text}; got {list(leads)}."
+            )
         chosen = [lead // step - 1 for lead in leads]
 
         def predict(starts: np.ndarray) -> xr.Dataset:
@@ -65,8 +67,8 @@ class WeatherModel:
 
     def given(self, archive: Archive, starts: np.ndarray) -> torch.Tensor:
         """The states (B, h + 1, C, lat, lon) up to each start."""
-        ages = np.arange(self.network.settings.net.history, -1, -1) * np.timedelta64(self.network.shape.step, "h")
-        asked = np.asarray(starts, dtype="datetime64[ns]")[:, None] - ages
+        ages = np.arange(self.network.settings.net.history, -1, -1) * self.network.shape.unit
+        asked = after(starts, -ages, self.network.shape.step)
         known = dates(archive.fields).get_indexer(pd.DatetimeIndex(asked.ravel())).reshape(asked.shape) >= 0
         return torch.from_numpy(archive.maps(np.where(known, asked, asked[:, -1:])))
 

@@ -21,19 +21,29 @@ from greymatch.weather.settings import WeatherSettings
 
 @dataclass(frozen=True)
 class Shape:
-    """What the archive of a network is like: its fields, grid and step in hours."""
+    """What the archive of a network is like: its fields, grid and step, in hours or "month"."""
 
     names: tuple[str, ...]
     rows: int
     columns: int
-    step: int
+    step: int | str
+
+    @property
+    def hours(self) -> float:
+        """From a state to the next; months are counted by their mean."""
+        return MONTH if self.step == "month" else float(self.step)
+
+    @property
+    def unit(self) -> int:
+        """What one step is in leads: those are hours, or months."""
+        return 1 if self.step == "month" else int(self.step)
+
+    @property
+    def unit_text(self) -> str:
+        return "a month" if self.step == "month" else f"{self.step} hours"
 
     @staticmethod
     def of(archive: Archive) -> Shape:
-        if not isinstance(archive.step, int):
-            raise GreymatchError(
-                f"a weather model learns from states some hours apart; {archive.where} is of monthly means."
-            )
         sizes = archive.fields.sizes
         return Shape(archive.names, sizes["lat"], sizes["lon"], archive.step)
 
@@ -45,6 +55,7 @@ class Shape:
             )
 
 
+MONTH = 365.2425 * 24 / 12  # hours
 UNITS = ("center", "spread", "change", "low", "high")
 """What `Scaling` tells of the training years."""
 MARGIN = 0.25
@@ -72,7 +83,7 @@ class WeatherNetwork(nn.Module):
         self.register_buffer("noise", torch.ones(len(shape.names)))
         flips = torch.tensor([-1.0 if FIELDS[name].component else 1.0 for name in shape.names])
         around = Surroundings(tensors["land"], tensors["height"])
-        self.dynamics = DYNAMICS.get(settings.method, Dynamics)(settings, around, flips, shape.step)
+        self.dynamics = DYNAMICS.get(settings.method, Dynamics)(settings, around, flips, shape.hours)
 
     @staticmethod
     def fitting(settings: WeatherSettings, train: Archive) -> WeatherNetwork:
@@ -89,7 +100,7 @@ class WeatherNetwork(nn.Module):
     @property
     def unit(self) -> Tensor:
         """The usual rate of each field (C, 1, 1), in units of spread per hour."""
-        return (self.change / self.spread / self.shape.step)[:, None, None]
+        return (self.change / self.spread / self.shape.hours)[:, None, None]
 
     def fenced(self, states: Tensor) -> Tensor:
         """States (..., C, lat, lon) in units of spread, kept near what each row has seen in the training years."""
@@ -100,7 +111,7 @@ class WeatherNetwork(nn.Module):
 
     def rate(self, hours: Tensor, state: Tensor, past: Tensor, began: Tensor) -> Rate:
         """At `hours` (B,) since 2000, of states (B, C, lat, lon) on the way from the last of `past` at `began` (B,)."""
-        return self.dynamics(hours, state, past, (hours - began) / self.shape.step, self.unit)
+        return self.dynamics(hours, state, past, (hours - began) / self.shape.hours, self.unit)
 
     def describe(self) -> dict[str, Any]:
         return {"settings": self.settings.model_dump(), "shape": asdict(self.shape)}

@@ -24,7 +24,7 @@ def roll_out(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int)
 
 
 def _stepwise(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int) -> Tensor:
-    step, substeps, found = network.shape.step, network.settings.transport.substeps, []
+    step, substeps, found = network.shape.hours, network.settings.transport.substeps, []
     for _ in range(steps):
         end = hours + step
         stages = stage_times(hours, end[:, None], substeps)

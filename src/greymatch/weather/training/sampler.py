@@ -60,7 +60,7 @@ class Sampler:
         settings, line = self.network.settings.matching, straight(pair, hours)
         if not settings.sigma:
             return line.at(rows, times)
-        sigma = settings.sigma * self.network.unit.flatten() * self.network.shape.step**0.5
+        sigma = settings.sigma * self.network.unit.flatten() * self.network.shape.hours**0.5
         since = torch.zeros_like(line.coefficients[:, :, 0, :, :1, :1])
         until = since + (hours[:, 1] - hours[:, 0]).to(since)[:, None, None, None, None]
         bridge = BridgePath(line, since, until, sigma, "drift" if settings.velocity == "drift" else "flow")
