@@ -12,6 +12,7 @@ from greymatch.bench.sheet import Cell, Row, Sheet
 from greymatch.bench.summary import Summary, grouped
 
 OURS = "vgb-dm"
+SHOWN = (6, 24, 42)  # hours
 BETTER = {"rmse": min, "acc": max}
 FACTS = {
     "forecast": "method",
@@ -58,20 +59,21 @@ def _mean(cell: Cell) -> float:
 
 def cells_sheet(scored: Scored, ours: str = OURS) -> Sheet:
     """In how many cells of fields and leads ours is better than each other forecast, by the mean over seeds."""
-    rows: list[Row] = []
     means = {name: {score: _mean_over(seeds, score) for score in BETTER} for name, seeds in scored.items()}
-    for name, found in means.items():
-        if name != ours and ours in means:
-            lower, higher = means[ours]["rmse"] < found["rmse"], means[ours]["acc"] > found["acc"]
-            ratio = (means[ours]["rmse"] / found["rmse"]).sel(field="z500")
-            rows.append({"forecast": name, "rmse": f"{int(lower.sum())} of {lower.size}"})
-            rows[-1] |= {"acc": f"{int(higher.sum())} of {higher.size}"}
-            rows[-1] |= {f"z500_{lead}": float(ratio.sel(lead=lead)) for lead in (6, 24, 42) if lead in ratio["lead"]}
+    known = next(iter(scored.values()))[0]["lead"].values
+    leads = [lead for lead in SHOWN if lead in known]
+    others = [name for name in means if name != ours and ours in means]
+    rows = [{"forecast": name, **_against(means[ours], means[name], leads)} for name in others]
     heads = {"forecast": f"{ours} against", "rmse": "lower RMSE in", "acc": "higher ACC in"}
-    heads |= {
-        f"z500_{lead}": f"z500 RMSE ratio, {lead} h" for lead in (6, 24, 42) if rows and f"z500_{lead}" in rows[0]
-    }
+    heads |= {f"z500_{lead}": f"z500 RMSE ratio, {lead} h" for lead in leads}
     return Sheet(f"Cells won by {ours}", heads, rows)
+
+
+def _against(ours: Mapping[str, xr.DataArray], other: Mapping[str, xr.DataArray], leads: Sequence[int]) -> Row:
+    lower, higher = ours["rmse"] < other["rmse"], ours["acc"] > other["acc"]
+    ratio = (ours["rmse"] / other["rmse"]).sel(field="z500") if leads else None
+    won = {"rmse": f"{int(lower.sum())} of {lower.size}", "acc": f"{int(higher.sum())} of {higher.size}"}
+    return {**won, **({f"z500_{lead}": float(ratio.sel(lead=lead)) for lead in leads} if ratio is not None else {})}
 
 
 def _mean_over(seeds: Sequence[xr.Dataset], score: str) -> xr.DataArray:
