@@ -25,6 +25,7 @@ class NetSettings(Section):
     history: int = Field(default=2, ge=1, description="past states that the encoder sees")
     latents: int = Field(default=16, ge=1, description="maps that it makes of them")
     heads: int = Field(default=4, ge=1, description="heads of its attention, which share the latents")
+    variational: bool = Field(default=False, description="latents drawn from a normal law, for ensembles")
 
 
 class TransportSettings(Section):

@@ -98,6 +98,17 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(
         torch.testing.assert_close(resumed.network.state_dict()[name], value, rtol=0, atol=0)
 
 
+def test_latents_that_are_drawn_are_pulled_to_the_normal_law(drifting: Archive, tiny: WeatherSettings) -> None:
+    drawn = sampler(drifting, tiny.updated({"net.variational": True}))
+    sample = drawn.draw(8, torch.Generator().manual_seed(0))
+    loss = Objective(drawn.network)(sample, torch.ones(2), torch.Generator().manual_seed(0))
+    torch.testing.assert_close(loss.total, loss.matching + loss.divergence)
+    loss.divergence.backward()
+    width = drawn.network.dynamics.encoder.width.weight
+    assert width.grad is not None
+    assert width.grad.any()
+
+
 def test_half_precision_trains_too(drifting: Archive, tiny: WeatherSettings) -> None:
     model = train(drifting, settings=tiny.updated({"training.precision": "bf16-mixed"}), quiet=True)
     assert np.isfinite(model.record["validation_error"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greymatch.cli.options import Json, Model, Quiet
+from greymatch.cli.options import Draws, Json, Model, Quiet, Seed
 from greymatch.cli.output import Output
 from greymatch.cli.weather.options import Archived, Every, Leads, Years, lead_hours, year_span
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: greymatch weather evaluate runs/weather/model.safetensors --data atmosphere --every 8"
 SCORES = {"rmse": "RMSE", "acc": "ACC"}
+ENSEMBLE = ("crps", "spread_skill")
 
 
 def command(
@@ -27,6 +28,8 @@ def command(
     years: Years = "2017-2018",
     every: Every = 1,
     leads: Leads = 42,
+    draws: Draws = 1,
+    seed: Seed = 0,
     days: Annotated[int, typer.Option(min=0, help="Also forecast so many days ahead: does it stay in range?")] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -39,11 +42,11 @@ def command(
     known, archive = load(model), read(data)
     hours = lead_hours(leads, known.network.shape.unit)
     court = court_of(archive, archive.years(*year_span(years)).load(), hours, every)  # read many times over
-    rows = {known.network.settings.method: known.predictor(archive, hours), **court.references()}
-    found = {name: court.judge(predict)[list(SCORES)] for name, predict in rows.items()}
+    rows = {known.network.settings.method: known.predictor(archive, hours, draws, seed), **court.references()}
+    found = {name: court.judge(predict) for name, predict in rows.items()}
     long = stability(known, archive, court.train, spread_out(court.starts), days) if days else None
     output = Output(quiet, as_json)
-    output.show(*(_table(found, score) for score in SCORES), *([long.text()] if long else []))
+    output.show(*_tables(found), *([long.text()] if long else []))
     told = {name: _numbers(scores) for name, scores in found.items()}
     output.finish(told | ({"stability": long.plain()} if long else {}))
 
@@ -55,12 +58,18 @@ def court_of(archive: Archive, test: Archive, hours: list[int], every: int) -> C
     return Court.of(archive.years(*Splits().train).load(), test, hours, start_dates(test, hours, every))
 
 
+def _tables(found: dict[str, xr.Dataset]) -> list[Table]:
+    """Of all by each score, and of ensembles by theirs."""
+    own = {name: scores for name, scores in found.items() if ENSEMBLE[0] in scores}
+    return [_table(found, score) for score in SCORES] + [_table(own, score) for score in ENSEMBLE if own]
+
+
 def _table(found: dict[str, xr.Dataset], score: str) -> Table:
     from rich.table import Table
 
     first = next(iter(found.values()))
     leads = first["lead"].values.tolist()
-    table = Table("field", "forecast", *(f"{lead} h" for lead in leads), title=SCORES[score])
+    table = Table("field", "forecast", *(f"{lead} h" for lead in leads), title=SCORES.get(score, score))
     for field in first["field"].values.tolist():
         for name, scores in found.items():
             values = scores[score].sel(field=field).values
@@ -72,5 +81,6 @@ def _numbers(scores: xr.Dataset) -> dict[str, dict[str, list[float]]]:
     """score -> field -> by lead."""
     return {
         score: {str(field): scores[score].sel(field=field).values.tolist() for field in scores["field"].values}
-        for score in SCORES
+        for score in (*SCORES, *ENSEMBLE)
+        if score in scores
     }

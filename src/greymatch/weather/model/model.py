@@ -24,6 +24,7 @@ from greymatch.weather.references import LEADS
 from greymatch.weather.settings import WeatherSettings
 
 KIND, FORMAT = "weather", 2
+_SEEDS = 10**8  # more than the hours of any date
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +43,11 @@ class WeatherModel:
     network: WeatherNetwork
     record: dict[str, Any] = field(default_factory=dict)
 
-    def predictor(self, archive: Archive, leads: Sequence[int] = LEADS) -> Predictor:
+    def predictor(self, archive: Archive, leads: Sequence[int] = LEADS, draws: int = 1, seed: int = 0) -> Predictor:
         """From start dates to forecasts, for `evaluate` and `write_forecasts`.
 
         It sees the states of `archive` at a start and just before it; where those before are not there, the start
-        stands for them.
+        stands for them. With `draws` above 1 it makes ensembles, which only a variational model can.
         """
         self.network.shape.check(archive)
         step = self.network.shape.unit
@@ -58,12 +59,30 @@ class WeatherModel:
         chosen = [lead // step - 1 for lead in leads]
 
         def predict(starts: np.ndarray) -> xr.Dataset:
-            scaling, given = self.network.scaling, self.given(archive, starts)
+            given = self.network.scaling.apply(self.given(archive, starts))
             hours = torch.from_numpy(Clock.of(starts).hours)
-            reached = roll_out(self.network, scaling.apply(given), hours, max(chosen) + 1)
-            return labelled(archive, starts, leads, scaling.undo(reached[:, chosen]).numpy())
+            members = [
+                roll_out(self.network, given, hours, max(chosen) + 1, noise)[:, chosen]
+                for noise in self._noises(hours, draws, seed)
+            ]
+            found = torch.stack(members, 2) if draws > 1 else members[0]
+            return labelled(archive, starts, leads, self.network.scaling.undo(found).numpy())
 
         return predict
+
+    def _noises(self, hours: torch.Tensor, draws: int, seed: int) -> list[torch.Tensor | None]:
+        """For each member; a single one is the central forecast. A start has its own, whatever it is made with."""
+        if draws == 1:
+            return [None]
+        settings = self.network.settings
+        if settings.method == "climode" or not settings.net.variational:
+            raise GreymatchError(
+                f"`draws` = {draws} needs a model whose latents are drawn: train vgb-dm or black-box with "
+                "net.variational=true."
+            )
+        own = [torch.Generator().manual_seed(seed * _SEEDS + int(hour)) for hour in hours]
+        noises = ([self.network.noise_for(1, generator) for generator in own] for _ in range(draws))
+        return [torch.cat([one for one in noise if one is not None]) for noise in noises]
 
     def given(self, archive: Archive, starts: np.ndarray) -> torch.Tensor:
         """The states (B, h + 1, C, lat, lon) up to each start."""

@@ -109,9 +109,16 @@ class WeatherNetwork(nn.Module):
         low, high = self.scaling.apply(ends)
         return states.clamp(low, high)
 
-    def rate(self, hours: Tensor, state: Tensor, past: Tensor, began: Tensor) -> Rate:
+    def rate(self, hours: Tensor, state: Tensor, past: Tensor, began: Tensor, noise: Tensor | None = None) -> Rate:
         """At `hours` (B,) since 2000, of states (B, C, lat, lon) on the way from the last of `past` at `began` (B,)."""
-        return self.dynamics(hours, state, past, (hours - began) / self.shape.hours, self.unit)
+        return self.dynamics(hours, state, past, (hours - began) / self.shape.hours, self.unit, noise)
+
+    def noise_for(self, count: int, generator: torch.Generator) -> Tensor | None:
+        """Noise (count, latents, lat, lon) that draws latents; None where none are drawn."""
+        if not self.settings.net.variational:
+            return None
+        shape = (count, self.settings.net.latents, self.shape.rows, self.shape.columns)
+        return torch.randn(shape, generator=generator, device=generator.device)
 
     def describe(self) -> dict[str, Any]:
         return {"settings": self.settings.model_dump(), "shape": asdict(self.shape)}
