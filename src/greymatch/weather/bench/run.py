@@ -19,6 +19,7 @@ from greymatch.weather.bench.plan import Run, thinned
 from greymatch.weather.judging import Court
 from greymatch.weather.model.carrying import wind_correlation, winds_at
 from greymatch.weather.model.model import WeatherModel, load
+from greymatch.weather.settings import WeatherSettings
 from greymatch.weather.splits import Splits
 from greymatch.weather.stability import spread_out, stability
 from greymatch.weather.training.train import train
@@ -69,7 +70,7 @@ class Bench:
             "starts": len(self.court.starts),
         }
         path = self.folder / "runs" / f"{run.name}.json"
-        if path.exists():
+        if path.exists() and self._scores_file(run.name).exists():
             return _same(json.loads(path.read_text()), asked, path)
         model = self.trained(run)
         self._keep(run.name, self.court.judge(model.predictor(self.archive, self.court.leads)))
@@ -115,7 +116,9 @@ class Bench:
 
 
 def _same(found: dict[str, Any], asked: dict[str, Any], path: Path) -> dict[str, Any]:
-    differing = [key for key in _ALIKE if found.get(key) != asked[key]]
+    # settings that came to be later have what they are worth by default
+    known = {**found, "settings": WeatherSettings(**found["settings"]).model_dump(mode="json")}
+    differing = [key for key in _ALIKE if known.get(key) != asked[key]]
     if differing:
         raise GreymatchError(f"{str(path)!r} is of another run: {', '.join(differing)} differ. Choose another --out.")
     return found
