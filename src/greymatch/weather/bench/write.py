@@ -62,9 +62,12 @@ def notes(bench: Bench, results: Sequence[dict[str, Any]], cost: dict[str, Any])
         f"Judged on {kind}: {len(bench.court.starts)} starts of all hours, references and models alike.",
         f"Each run had {budget or 'a number of steps and no'} minutes of one processor, validation included.",
         "Wind: correlation of the velocity that carries a field, as learned, with the true wind at its height.",
-        f"Worst in long forecasts: how far 20 forecasts to {bench.days} days left the range of the training data, in "
-        "widths of it; lost are those that left it by more than half.",
     ]
+    if bench.days:
+        told.append(
+            f"Worst in long forecasts: how far 20 forecasts to {bench.days} days left the range of the training data, "
+            "in widths of it; lost are those that left it by more than half."
+        )
     if "speed" in cost:
         told.append(
             f"Training: {cost['speed']['ours']:.1f} pairs a second, {cost['speed']['ratio']:.2f} times a plain float32 "
