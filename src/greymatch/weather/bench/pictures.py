@@ -25,6 +25,7 @@ STYLES = {
 }
 TITLES = {"rmse": "RMSE", "acc": "ACC"}
 WIDE = (2.4, 1.45)  # inches of a map
+_RAISED = {"**-2": "⁻²", "**-1": "⁻¹", "**2": "²"}
 Scored = Mapping[str, Sequence[xr.Dataset]]
 
 
@@ -150,7 +151,9 @@ def _sheet(rows: int, columns: int, panel: tuple[float, float] = WIDE) -> tuple[
 
 
 def _titled(name: str) -> str:
-    units = FIELDS[name].units.replace("**", "^") if name in FIELDS else ""
+    units = FIELDS[name].units if name in FIELDS else ""
+    for plain, raised in _RAISED.items():
+        units = units.replace(plain, raised)
     return f"{name} ({units})" if units else name
 
 
