@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,3 +117,23 @@ def two_years(archive_of: Callable[..., Archive]) -> Archive:
     hours = np.arange(2 * 365 * 4) * 6.0
     usual = 10 * np.cos(2 * np.pi * hours / (365 * 24)) + 3 * np.cos(2 * np.pi * hours / 24)
     return archive_of(usual[:, None, None, None] + rng.normal(size=(len(hours), 2, 4, 8)))
+
+
+@pytest.fixture(scope="session")
+def drifting(archive_of: Callable[..., Archive]) -> Archive:
+    """The last days of 2015 and the first of 2016: waves on the sphere that go round in 8 days."""
+    count, lat = 240, (np.arange(len(LAT)) + 0.5) * np.pi / len(LAT) - np.pi / 2
+    lon, time = np.arange(len(LON)) * 2 * np.pi / len(LON), np.arange(count)[:, None, None]
+    rng, parts = np.random.default_rng(0), []
+    for _ in range(2):
+        waves = [
+            (1 + 0.5 * np.sin(2 * np.pi * time * rng.uniform(0.01, 0.03)))
+            * np.cos(lat)[:, None] ** k
+            * np.cos(k * (lon - 2 * np.pi * time / 32) + rng.uniform(0, 6))
+            for k in (1, 2, 3)
+        ]
+        parts.append(sum(waves))
+    archive = archive_of(np.stack(parts, 1) * [[[[100.0]], [[3.0]]]] + 280, start="2015-12-01")
+    axes = {"lat": archive.fields["lat"], "lon": archive.fields["lon"]}
+    flat = {name: (("lat", "lon"), np.zeros((len(LAT), len(LON)))) for name in ("orography", "land")}
+    return replace(archive, still=xr.Dataset(flat, axes))

@@ -30,6 +30,8 @@ def test_moments_are_those_of_the_sphere() -> None:
     assert scaling.center.item() == pytest.approx(3, abs=1e-5)
     assert scaling.spread.item() == pytest.approx(math.sqrt(4 / 3 + 1), rel=1e-3)
     assert scaling.change.item() == pytest.approx(2, rel=1e-5)
+    np.testing.assert_allclose(scaling.low[0], 2 + 2 * sine, rtol=1e-6)
+    np.testing.assert_allclose(scaling.high[0], 4 + 2 * sine, rtol=1e-6)
 
 
 def test_applied_values_have_mean_0_and_spread_1_and_come_back(wb1_folder: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from greymatch.settings import TrainingSettings
 from greymatch.settings_tree import Section, Tree
 
-Method = Literal["vgb-dm", "black-box"]
-METHODS: tuple[Method, ...] = ("vgb-dm", "black-box")
+Method = Literal["vgb-dm", "black-box", "climode"]
+METHODS: tuple[Method, ...] = ("vgb-dm", "black-box", "climode")
+SUITED: dict[str, dict[str, Any]] = {"climode": {"training.batch": 4, "transport.substeps": 1}}
+"""What suits a method alone: a step of one that solves is as dear as many points that are matched."""
 
 
 class NetSettings(Section):
@@ -23,6 +25,7 @@ class NetSettings(Section):
     history: int = Field(default=2, ge=1, description="past states that the encoder sees")
     latents: int = Field(default=16, ge=1, description="maps that it makes of them")
     heads: int = Field(default=4, ge=1, description="heads of its attention, which share the latents")
+    variational: bool = Field(default=False, description="latents drawn from a normal law, for ensembles")
 
 
 class TransportSettings(Section):
@@ -47,6 +50,21 @@ class PathSettings(Section):
     noise_floor: float = Field(default=1e-3, gt=0, description="least error of a velocity, relative to the usual one")
 
 
+class InferenceSettings(Section):
+    """For climode: the winds at the start, which best explain the last changes."""
+
+    smoothing: int = Field(default=3, ge=0, description="how often winds are averaged over neighbours")
+    ridge: float = Field(default=1.0, gt=0, description="what large winds cost, beside changes left unexplained")
+    iterations: int = Field(default=20, ge=1, description="of conjugate gradients")
+
+
+class SolvingSettings(Section):
+    """For climode: windows that are solved for in training."""
+
+    steps: int = Field(default=7, ge=1, description="states of a window after its start")
+    prior: float = Field(default=1e-3, ge=0, description="what a large standard deviation costs")
+
+
 class WeatherSettings(Tree):
     """All settings of a weather model.
 
@@ -59,6 +77,13 @@ class WeatherSettings(Tree):
     net: NetSettings = NetSettings()
     transport: TransportSettings = TransportSettings()
     matching: PathSettings = PathSettings()
+    inference: InferenceSettings = InferenceSettings()
+    solving: SolvingSettings = SolvingSettings()
     training: TrainingSettings = TrainingSettings(
-        batch=32, rate=1e-3, warmup=0.05, validations=10, precision="bf16-mixed", channels_last=True
+        batch=8, rate=2e-3, warmup=0.05, validations=10, precision="bf16-mixed", channels_last=True
     )
+
+    @staticmethod
+    def suited(method: str) -> WeatherSettings:
+        """What a method is trained with, unless told otherwise."""
+        return WeatherSettings().updated({"method": method} | SUITED.get(method, {}))

@@ -6,26 +6,6 @@ import pytest
 
 from greymatch.weather import load, read, read_forecasts, start_dates
 
-TINY = (
-    "net.width=4",
-    "net.source_width=4",
-    "net.depth=1",
-    "net.latents=4",
-    "training.batch=4",
-    "training.validations=1",
-)
-
-
-@pytest.fixture(scope="session")
-def trained(greymatch, atmosphere: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The model of a run of three steps."""
-    out = tmp_path_factory.mktemp("weather") / "run"
-    changes = [word for change in TINY for word in ("--set", change)]
-    done = greymatch("weather", "train", "--data", atmosphere, "--out", out, "--steps", 3, *changes, "--json", "-q")
-    assert done.code == 0, done.err
-    assert done.json["steps"] == 3
-    return Path(done.json["model"])
-
 
 def test_training_leaves_a_model_and_its_metrics(trained: Path) -> None:
     assert load(trained).network.settings.method == "vgb-dm"
@@ -59,10 +39,11 @@ def test_forecasts_are_kept_as_weatherbench_2_reads_them(
 
 
 def test_scores_stand_beside_those_of_the_references(greymatch, trained: Path, atmosphere: Path) -> None:
-    words = ("--years", "2017", "--every", 200, "--leads", 12)
+    words = ("--years", "2017", "--every", 200, "--leads", 12, "--days", 1)
     done = greymatch("weather", "evaluate", trained, "--data", atmosphere, *words, "--json")
     assert done.code == 0, done.err
-    assert list(done.json) == ["vgb-dm", "persistence", "damped", "climatology"]
+    assert list(done.json) == ["vgb-dm", "persistence", "damped", "climatology", "stability"]
+    assert done.json["stability"]["starts"] == 20
     # the archive is noise about a season: of two draws persistence has the error of both
     usual, stays = (done.json[name]["rmse"]["t2m"][0] for name in ("climatology", "persistence"))
     assert stays == pytest.approx(2**0.5 * usual, rel=0.15)

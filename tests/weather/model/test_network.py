@@ -106,5 +106,19 @@ def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     from greymatch.files import write_tensors
 
     write_tensors(tmp_path / "a.safetensors", {}, {"kind": "greybox", "format": 5})
-    with pytest.raises(GreymatchError, match="must hold a weather model of format 1; it holds a 'greybox'"):
+    with pytest.raises(GreymatchError, match="must hold a weather model of format 2; it holds a 'greybox'"):
         load(tmp_path / "a.safetensors")
+
+
+def test_a_forecast_is_held_where_each_row_has_never_been(network_of, sample: Archive) -> None:
+    network = network_of()
+    given, hours = states(network, sample)
+    torch.testing.assert_close(network.fenced(given), given)  # what was seen passes
+    with torch.no_grad():
+        network.dynamics.source.leave.conv.bias.fill_(1e3)
+    found = network.scaling.undo(roll_out(network, given, hours, 2))
+    for place, name in enumerate(sample.names):
+        seen = sample.fields[name]
+        low, high = (part(("time", "lon")).values for part in (seen.min, seen.max))
+        fence = (high + 0.25 * (high - low))[:, None] + np.zeros(found.shape[-1])
+        np.testing.assert_allclose(found[0, -1, place], fence, rtol=1e-4)

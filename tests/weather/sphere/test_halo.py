@@ -59,3 +59,11 @@ def test_gradients_flow_through(seed: int) -> None:
 def test_what_cannot_be_done_is_refused(shape: tuple[int, ...], rows: int) -> None:
     with pytest.raises(GreymatchError, match=r"lat|rows"):
         halo(torch.zeros(shape), rows, 1)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (2, 0), (0, 2), (0, 0), (2, 3)])
+def test_gradients_are_those_of_finite_differences(rows: int, columns: int) -> None:
+    torch.manual_seed(0)
+    field, flips = torch.randn(2, 3, 4, 6, dtype=torch.float64, requires_grad=True), torch.tensor([1.0, -1.0, 1.0])
+    assert torch.autograd.gradcheck(lambda maps: halo(maps, rows, columns, flips.to(maps)), (field,))
+    assert torch.autograd.gradgradcheck(lambda maps: halo(maps, rows, columns, flips.to(maps)).square(), (field,))

@@ -70,11 +70,11 @@ def _show(
     about = {"greymatch": __version__, "quick": quick, "runs": list(results), "failed": failed}
     written = write_view(benchmark.name, view, list(results.values()), where, about)
     files = ", ".join(path.name for path in written.files)
-    output.show(*(_table(sheet) for sheet in view.sheets.values()), f"written to {where}: {files}")
+    output.show(*(sheet_table(sheet) for sheet in view.sheets.values()), f"written to {where}: {files}")
     output.finish(written.content)
 
 
-def _table(sheet: Sheet) -> Table:
+def sheet_table(sheet: Sheet) -> Table:
     from rich.table import Table
 
     shown = Table(title=sheet.title, title_justify="left")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from greymatch.cli.options import Json, Model, Quiet
+import typer
+
+from greymatch.cli.options import Draws, Json, Model, Quiet, Seed
 from greymatch.cli.output import Output
 from greymatch.cli.weather.options import Archived, Every, Leads, Years, lead_hours, year_span
 
@@ -13,8 +14,12 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.table import Table
 
+    from greymatch.weather.archive import Archive
+    from greymatch.weather.judging import Court
+
 EXAMPLE = "Example: greymatch weather evaluate runs/weather/model.safetensors --data atmosphere --every 8"
 SCORES = {"rmse": "RMSE", "acc": "ACC"}
+ENSEMBLE = ("crps", "spread_skill")
 
 
 def command(
@@ -23,36 +28,40 @@ def command(
     years: Years = "2017-2018",
     every: Every = 1,
     leads: Leads = 42,
+    draws: Draws = 1,
+    seed: Seed = 0,
+    days: Annotated[int, typer.Option(min=0, help="Also forecast so many days ahead: does it stay in range?")] = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Judge a model by latitude-weighted RMSE and ACC, beside persistence, damped persistence and climatology."""
     from greymatch.weather.model.model import load
     from greymatch.weather.read import read
+    from greymatch.weather.stability import spread_out, stability
 
     known, archive = load(model), read(data)
-    hours = lead_hours(leads, known.network.shape.step)
-    test = archive.years(*year_span(years)).load()  # read many times over
-    found = {name: scores[list(SCORES)] for name, scores in _judged(known, archive, test, hours, every)}
+    hours = lead_hours(leads, known.network.shape.unit)
+    court = court_of(archive, archive.years(*year_span(years)).load(), hours, every)  # read many times over
+    rows = {known.network.settings.method: known.predictor(archive, hours, draws, seed), **court.references()}
+    found = {name: court.judge(predict) for name, predict in rows.items()}
+    long = stability(known, archive, court.train, spread_out(court.starts), days) if days else None
     output = Output(quiet, as_json)
-    output.show(*(_table(found, score) for score in SCORES))
-    output.finish({name: _numbers(scores) for name, scores in found.items()})
+    output.show(*_tables(found), *([long.text()] if long else []))
+    told = {name: _numbers(scores) for name, scores in found.items()}
+    output.finish(told | ({"stability": long.plain()} if long else {}))
 
 
-def _judged(known: Any, archive: Any, test: Any, hours: list[int], every: int) -> Iterator[tuple[str, xr.Dataset]]:
-    """The scores of the model and of each reference, over the same starts."""
-    from greymatch.weather import Climatology, Splits, evaluate, references, start_dates
+def court_of(archive: Archive, test: Archive, hours: list[int], every: int) -> Court:
+    from greymatch.weather import Splits, start_dates
+    from greymatch.weather.judging import Court
 
-    train = archive.years(*Splits().train).load()
-    usual, starts = Climatology.of(train), start_dates(test, hours, every)
-    rows = {
-        known.network.settings.method: known.predictor(archive, hours),
-        "persistence": references.persistence(test, hours),
-        "damped": references.damped_persistence(test, train, usual, hours),
-        "climatology": references.climatology(test, usual, hours),
-    }
-    for name, predict in rows.items():
-        yield name, evaluate(predict, test, usual, hours, starts)
+    return Court.of(archive.years(*Splits().train).load(), test, hours, start_dates(test, hours, every))
+
+
+def _tables(found: dict[str, xr.Dataset]) -> list[Table]:
+    """Of all by each score, and of ensembles by theirs."""
+    own = {name: scores for name, scores in found.items() if ENSEMBLE[0] in scores}
+    return [_table(found, score) for score in SCORES] + [_table(own, score) for score in ENSEMBLE if own]
 
 
 def _table(found: dict[str, xr.Dataset], score: str) -> Table:
@@ -60,7 +69,7 @@ def _table(found: dict[str, xr.Dataset], score: str) -> Table:
 
     first = next(iter(found.values()))
     leads = first["lead"].values.tolist()
-    table = Table("field", "forecast", *(f"{lead} h" for lead in leads), title=SCORES[score])
+    table = Table("field", "forecast", *(f"{lead} h" for lead in leads), title=SCORES.get(score, score))
     for field in first["field"].values.tolist():
         for name, scores in found.items():
             values = scores[score].sel(field=field).values
@@ -72,5 +81,6 @@ def _numbers(scores: xr.Dataset) -> dict[str, dict[str, list[float]]]:
     """score -> field -> by lead."""
     return {
         score: {str(field): scores[score].sel(field=field).values.tolist() for field in scores["field"].values}
-        for score in SCORES
+        for score in (*SCORES, *ENSEMBLE)
+        if score in scores
     }

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from greymatch.cli.options import Json, Model, Quiet
+from greymatch.cli.options import Draws, Json, Model, Quiet, Seed
 from greymatch.cli.output import Output
 from greymatch.cli.weather.options import Archived, Every, Leads, Years, lead_hours, year_span
 from greymatch.errors import GreymatchError
@@ -22,6 +22,8 @@ def command(
     years: Years = "2017-2018",
     every: Every = 1,
     leads: Leads = 42,
+    draws: Draws = 1,
+    seed: Seed = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -34,9 +36,9 @@ def command(
     if out.suffix != ".zarr":
         raise GreymatchError(f"`--out` must end in .zarr; got {str(out)!r}.")
     known, archive = load(model), read(data)
-    hours = lead_hours(leads, known.network.shape.step)
+    hours = lead_hours(leads, known.network.shape.unit)
     starts = start_dates(archive.years(*year_span(years)), hours, every)
-    write_forecasts(known.predictor(archive, hours), starts, out, archive)
+    write_forecasts(known.predictor(archive, hours, draws, seed), starts, out, archive)
     output = Output(quiet, as_json)
     output.show(f"{len(starts)} forecasts to {leads} h into {out}")
     output.finish({"out": str(out), "starts": len(starts), "leads": hours})

@@ -42,6 +42,14 @@ def lead_hours(last: int, step: int) -> list[int]:
     return list(range(step, last + 1, step))
 
 
+def whole_numbers(text: str, option: str) -> list[int]:
+    """Numbers between commas."""
+    try:
+        return [int(part) for part in names(text)]
+    except ValueError:
+        raise GreymatchError(f"`{option}` must be whole numbers with commas between; got {text!r}.") from None
+
+
 def names(text: str) -> list[str]:
     """Names between commas."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -21,6 +21,7 @@ class Method(StrEnum):
 
     VGB_DM = "vgb-dm"
     BLACK_BOX = "black-box"
+    CLIMODE = "climode"
 
 
 def command(
@@ -29,7 +30,11 @@ def command(
     minutes: Minutes = None,
     steps: Annotated[int | None, typer.Option(help="Budget in steps.")] = None,
     method: Annotated[
-        Method | None, typer.Option(help="vgb-dm: fields carried by learned winds; black-box: the same nets without.")
+        Method | None,
+        typer.Option(
+            help="vgb-dm: fields carried by learned winds; black-box: the same nets without; climode: winds that have "
+            "a law of their own, with a solver in training."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the training.")] = None,
     changes: Changes = None,
@@ -48,7 +53,8 @@ def command(
 
     told = None if method is None else str(method)
     options = {"training__minutes": minutes, "training__steps": steps, "training__seed": seed, "method": told}
-    settings = WeatherSettings().updated(with_budget(chosen(changes or [], **options)))
+    asked = with_budget(chosen(changes or [], **options))
+    settings = WeatherSettings.suited(asked.get("method", "vgb-dm")).updated(asked)
     model = train(read(data), settings=settings, folder=out, resume=resume, quiet=quiet)
     record, output = model.record, Output(quiet, as_json)
     output.show(

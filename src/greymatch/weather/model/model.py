@@ -16,14 +16,15 @@ from greymatch.errors import GreymatchError
 from greymatch.files import read_tensors, write_tensors
 from greymatch.weather.archive import Archive
 from greymatch.weather.axes import dates
-from greymatch.weather.clock import Clock
+from greymatch.weather.clock import Clock, after
 from greymatch.weather.labelled import Predictor, labelled
-from greymatch.weather.model.network import Shape, WeatherNetwork
+from greymatch.weather.model.network import UNITS, Shape, WeatherNetwork
 from greymatch.weather.model.rollout import roll_out
 from greymatch.weather.references import LEADS
 from greymatch.weather.settings import WeatherSettings
 
-KIND, FORMAT = "weather", 1
+KIND, FORMAT = "weather", 2
+_SEEDS = 10**8  # more than the hours of any date
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,31 +43,51 @@ class WeatherModel:
     network: WeatherNetwork
     record: dict[str, Any] = field(default_factory=dict)
 
-    def predictor(self, archive: Archive, leads: Sequence[int] = LEADS) -> Predictor:
+    def predictor(self, archive: Archive, leads: Sequence[int] = LEADS, draws: int = 1, seed: int = 0) -> Predictor:
         """From start dates to forecasts, for `evaluate` and `write_forecasts`.
 
         It sees the states of `archive` at a start and just before it; where those before are not there, the start
-        stands for them.
+        stands for them. With `draws` above 1 it makes ensembles, which only a variational model can.
         """
         self.network.shape.check(archive)
-        step = self.network.shape.step
+        step = self.network.shape.unit
         wrong = [lead for lead in leads if lead < step or lead % step]
         if wrong or not len(leads):
-            raise GreymatchError(f"`leads` must be multiples of the step, {step} hours; got {list(leads)}.")
+            raise GreymatchError(
+                f"`leads` must be multiples of the step, {self.network.shape.unit_text}; got {list(leads)}."
+            )
         chosen = [lead // step - 1 for lead in leads]
 
         def predict(starts: np.ndarray) -> xr.Dataset:
-            scaling, given = self.network.scaling, self._given(archive, starts)
+            given = self.network.scaling.apply(self.given(archive, starts))
             hours = torch.from_numpy(Clock.of(starts).hours)
-            reached = roll_out(self.network, scaling.apply(given), hours, max(chosen) + 1)
-            return labelled(archive, starts, leads, scaling.undo(reached[:, chosen]).numpy())
+            members = [
+                roll_out(self.network, given, hours, max(chosen) + 1, noise)[:, chosen]
+                for noise in self._noises(hours, draws, seed)
+            ]
+            found = torch.stack(members, 2) if draws > 1 else members[0]
+            return labelled(archive, starts, leads, self.network.scaling.undo(found).numpy())
 
         return predict
 
-    def _given(self, archive: Archive, starts: np.ndarray) -> torch.Tensor:
+    def _noises(self, hours: torch.Tensor, draws: int, seed: int) -> list[torch.Tensor | None]:
+        """For each member; a single one is the central forecast. A start has its own, whatever it is made with."""
+        if draws == 1:
+            return [None]
+        settings = self.network.settings
+        if settings.method == "climode" or not settings.net.variational:
+            raise GreymatchError(
+                f"`draws` = {draws} needs a model whose latents are drawn: train vgb-dm or black-box with "
+                "net.variational=true."
+            )
+        own = [torch.Generator().manual_seed(seed * _SEEDS + int(hour)) for hour in hours]
+        noises = ([self.network.noise_for(1, generator) for generator in own] for _ in range(draws))
+        return [torch.cat([one for one in noise if one is not None]) for noise in noises]
+
+    def given(self, archive: Archive, starts: np.ndarray) -> torch.Tensor:
         """The states (B, h + 1, C, lat, lon) up to each start."""
-        ages = np.arange(self.network.settings.net.history, -1, -1) * np.timedelta64(self.network.shape.step, "h")
-        asked = np.asarray(starts, dtype="datetime64[ns]")[:, None] - ages
+        ages = np.arange(self.network.settings.net.history, -1, -1) * self.network.shape.unit
+        asked = after(starts, -ages, self.network.shape.step)
         known = dates(archive.fields).get_indexer(pd.DatetimeIndex(asked.ravel())).reshape(asked.shape) >= 0
         return torch.from_numpy(archive.maps(np.where(known, asked, asked[:, -1:])))
 
@@ -91,7 +112,7 @@ def load(path: str | Path) -> WeatherModel:
     try:
         shape = Shape(**{**header["shape"], "names": tuple(header["shape"]["names"])})
         still = tensors["dynamics.surroundings.still"]
-        units = {name: tensors[name] for name in ("center", "spread", "change")}
+        units = {name: tensors[name] for name in UNITS}
         with torch.random.fork_rng(devices=[]):
             network = WeatherNetwork(
                 WeatherSettings(**header["settings"]), shape, units | {"land": still[4], "height": still[5]}

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from greymatch.errors import GreymatchError
 from greymatch.weather.archive import Archive
+from greymatch.weather.climode.dynamics import SecondOrder
 from greymatch.weather.fields import FIELDS
 from greymatch.weather.model.dynamics import Dynamics, Rate
 from greymatch.weather.model.surroundings import Surroundings
@@ -20,19 +21,29 @@ from greymatch.weather.settings import WeatherSettings
 
 @dataclass(frozen=True)
 class Shape:
-    """What the archive of a network is like: its fields, grid and step in hours."""
+    """What the archive of a network is like: its fields, grid and step, in hours or "month"."""
 
     names: tuple[str, ...]
     rows: int
     columns: int
-    step: int
+    step: int | str
+
+    @property
+    def hours(self) -> float:
+        """From a state to the next; months are counted by their mean."""
+        return MONTH if self.step == "month" else float(self.step)
+
+    @property
+    def unit(self) -> int:
+        """What one step is in leads: those are hours, or months."""
+        return 1 if self.step == "month" else int(self.step)
+
+    @property
+    def unit_text(self) -> str:
+        return "a month" if self.step == "month" else f"{self.step} hours"
 
     @staticmethod
     def of(archive: Archive) -> Shape:
-        if not isinstance(archive.step, int):
-            raise GreymatchError(
-                f"a weather model learns from states some hours apart; {archive.where} is of monthly means."
-            )
         sizes = archive.fields.sizes
         return Shape(archive.names, sizes["lat"], sizes["lon"], archive.step)
 
@@ -44,45 +55,70 @@ class Shape:
             )
 
 
+MONTH = 365.2425 * 24 / 12  # hours
+UNITS = ("center", "spread", "change", "low", "high")
+"""What `Scaling` tells of the training years."""
+MARGIN = 0.25
+"""How far a forecast may leave what a row has seen, in widths of that range."""
+DYNAMICS: dict[str, Any] = {"climode": SecondOrder}
+"""By method; all others have a field of first order."""
+
+
 class WeatherNetwork(nn.Module):
     """The field du/dt, for states in units of spread; `noise` (C,) tells how far off it is, as the loop learned."""
 
     center: Tensor
     spread: Tensor
     change: Tensor
+    low: Tensor
+    high: Tensor
     noise: Tensor
 
     def __init__(self, settings: WeatherSettings, shape: Shape, tensors: dict[str, Tensor]) -> None:
-        """`tensors` are center, spread and change (C,) of the fields, land and height (lat, lon)."""
+        """`tensors` are center, spread and change (C,) of the fields, their low and high (C, lat), land and height."""
         super().__init__()
         self.settings, self.shape = settings, shape
-        for name in ("center", "spread", "change"):
+        for name in UNITS:
             self.register_buffer(name, tensors[name].clone())
         self.register_buffer("noise", torch.ones(len(shape.names)))
         flips = torch.tensor([-1.0 if FIELDS[name].component else 1.0 for name in shape.names])
         around = Surroundings(tensors["land"], tensors["height"])
-        self.dynamics = Dynamics(settings, around, flips, shape.step)
+        self.dynamics = DYNAMICS.get(settings.method, Dynamics)(settings, around, flips, shape.hours)
 
     @staticmethod
     def fitting(settings: WeatherSettings, train: Archive) -> WeatherNetwork:
         """A new network for an archive, in the units of its years."""
         scaling, still = Scaling.of(train), train.constants
         land, height = (torch.as_tensor(np.asarray(still[name].values)).float() for name in ("land", "orography"))
-        tensors = {"center": scaling.center, "spread": scaling.spread, "change": scaling.change}
+        tensors = {name: getattr(scaling, name) for name in UNITS}
         return WeatherNetwork(settings, Shape.of(train), tensors | {"land": land, "height": height})
 
     @property
     def scaling(self) -> Scaling:
-        return Scaling(self.shape.names, self.center, self.spread, self.change)
+        return Scaling(self.shape.names, *(getattr(self, name) for name in UNITS))
 
     @property
     def unit(self) -> Tensor:
         """The usual rate of each field (C, 1, 1), in units of spread per hour."""
-        return (self.change / self.spread / self.shape.step)[:, None, None]
+        return (self.change / self.spread / self.shape.hours)[:, None, None]
 
-    def rate(self, hours: Tensor, state: Tensor, past: Tensor, began: Tensor) -> Rate:
+    def fenced(self, states: Tensor) -> Tensor:
+        """States (..., C, lat, lon) in units of spread, kept near what each row has seen in the training years."""
+        margin = MARGIN * (self.high - self.low)
+        ends = torch.stack([self.low - margin, self.high + margin])[..., None]
+        low, high = self.scaling.apply(ends)
+        return states.clamp(low, high)
+
+    def rate(self, hours: Tensor, state: Tensor, past: Tensor, began: Tensor, noise: Tensor | None = None) -> Rate:
         """At `hours` (B,) since 2000, of states (B, C, lat, lon) on the way from the last of `past` at `began` (B,)."""
-        return self.dynamics(hours, state, past, (hours - began) / self.shape.step, self.unit)
+        return self.dynamics(hours, state, past, (hours - began) / self.shape.hours, self.unit, noise)
+
+    def noise_for(self, count: int, generator: torch.Generator) -> Tensor | None:
+        """Noise (count, latents, lat, lon) that draws latents; None where none are drawn."""
+        if not self.settings.net.variational:
+            return None
+        shape = (count, self.settings.net.latents, self.shape.rows, self.shape.columns)
+        return torch.randn(shape, generator=generator, device=generator.device)
 
     def describe(self) -> dict[str, Any]:
         return {"settings": self.settings.model_dump(), "shape": asdict(self.shape)}

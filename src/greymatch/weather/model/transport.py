@@ -10,6 +10,11 @@ from torch import Tensor
 from greymatch.weather.sphere import EARTH_RADIUS, flux_divergence, halo, latitudes
 
 SECONDS = 3600.0  # of an hour, in which rates are counted
+USUAL_WIND = 10.0  # m/s for each unit in which networks count winds
+
+
+Slopes = tuple[Tensor, Tensor]
+"""Differences to the east and to the north."""
 
 
 def limited(east: Tensor, north: Tensor, hours: float, courant: float) -> tuple[Tensor, Tensor]:
@@ -23,7 +28,7 @@ def limited(east: Tensor, north: Tensor, hours: float, courant: float) -> tuple[
     return most_east * torch.tanh(east / most_east), most_north * torch.tanh(north / most_north)
 
 
-def slopes(fields: Tensor, flips: Tensor) -> tuple[Tensor, Tensor]:
+def slopes(fields: Tensor, flips: Tensor) -> Slopes:
     """Centred differences of fields (B, C, lat, lon) from cell to cell, to the east and to the north.
 
     `flips` (C,) is -1 for components of a vector, which turn about beyond a pole. Without the metric
@@ -35,12 +40,17 @@ def slopes(fields: Tensor, flips: Tensor) -> tuple[Tensor, Tensor]:
     return east, (inner_columns[..., 2:, :] - inner_columns[..., :-2, :]) / 2
 
 
+def carried(fields: Tensor, differences: Slopes, east: Tensor, north: Tensor, form: str) -> Tensor:
+    """What the winds bring in an hour, by `form`: flux, or advection from the differences that `slopes` gives."""
+    return conserved(fields, east, north) if form == "flux" else advected(differences, east, north)
+
+
 def conserved(fields: Tensor, east: Tensor, north: Tensor) -> Tensor:
     """-div(u v) in an hour: what leaves one cell enters the next."""
     return -SECONDS * flux_divergence(fields * east, fields * north)
 
 
-def advected(differences: tuple[Tensor, Tensor], east: Tensor, north: Tensor) -> Tensor:
+def advected(differences: Slopes, east: Tensor, north: Tensor) -> Tensor:
     """-v . grad u in an hour, from the differences that `slopes` gives."""
     high, wide = cell(east)
     return -SECONDS * (east / wide * differences[0] + north / high * differences[1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -29,17 +31,42 @@ def halo(field: Tensor, rows: int, columns: int, flips: Tensor | float = 1.0) ->
             f"`rows` and `columns` must lie between 0 and those of the grid, {tuple(field.shape[-2:])}; "
             f"got {rows} and {columns}."
         )
-    field = _over_the_poles(field, rows, _per_channel(flips)) if rows else field
-    if not columns:
-        return field
-    return torch.cat([field[..., -columns:], field, field[..., :columns]], dim=-1)
+    return _Halo.apply(field, rows, columns, _per_channel(flips))
 
 
-def _over_the_poles(field: Tensor, rows: int, flips: Tensor | float) -> Tensor:
-    half = field.shape[-1] // 2
-    south = field[..., :rows, :].flip(-2).roll(half, -1) * flips
-    north = field[..., -rows:, :].flip(-2).roll(half, -1) * flips
-    return torch.cat([south, field, north], dim=-2)
+class _Halo(torch.autograd.Function):
+    """With a gradient of its own: that of slices and concatenation makes a whole map of zeros for every edge, which
+    took two fifths of the time of training."""
+
+    @staticmethod
+    def forward(ctx: Any, field: Tensor, rows: int, columns: int, flips: Tensor | float) -> Tensor:
+        ctx.rows, ctx.columns, ctx.flips = rows, columns, flips
+        if rows:
+            south, north = (_across(edge, flips) for edge in (field[..., :rows, :], field[..., -rows:, :]))
+            field = torch.cat([south, field, north], dim=-2)
+        if not columns:
+            return field if rows else field.clone()
+        return torch.cat([field[..., -columns:], field, field[..., :columns]], dim=-1)
+
+    @staticmethod
+    def backward(ctx: Any, *outs: Tensor) -> tuple[Tensor, None, None, None]:
+        rows, columns, grad = ctx.rows, ctx.columns, outs[0]
+        if columns:
+            west, east = grad[..., :columns], grad[..., -columns:]
+            grad = grad[..., columns:-columns].clone()
+            grad[..., -columns:] += west
+            grad[..., :columns] += east
+        if rows:
+            south, north = (_across(edge, ctx.flips) for edge in (grad[..., :rows, :], grad[..., -rows:, :]))
+            grad = grad[..., rows:-rows, :].clone()
+            grad[..., :rows, :] += south
+            grad[..., -rows:, :] += north
+        return grad, None, None, None
+
+
+def _across(edge: Tensor, flips: Tensor | float) -> Tensor:
+    """Rows next to a pole as they lie beyond it: its own inverse, and its own transpose."""
+    return edge.flip(-2).roll(edge.shape[-1] // 2, -1) * flips
 
 
 def _per_channel(flips: Tensor | float) -> Tensor | float:

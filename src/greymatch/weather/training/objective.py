@@ -10,17 +10,23 @@ from greymatch.weather.model.network import WeatherNetwork
 from greymatch.weather.sphere import area_weights
 from greymatch.weather.training.sampler import Sample
 
+POLES = 0.25
+
 
 class Loss(NamedTuple):
     """`errors` (C,) are mean squares over the sphere, in units of the usual rate of each field."""
 
     total: Tensor
     matching: Tensor
+    divergence: Tensor
     errors: Tensor
 
 
 class Objective(nn.Module):
-    """L = -E[log N(velocity; model, noise)], the noise being what recent batches left unexplained in each field."""
+    """L = -E[log N(velocity; model, noise)] + KL(latents, N(0, 1)), both for each place of a map.
+
+    The noise is what recent batches left unexplained in each field; latents that are not drawn have no divergence.
+    """
 
     def __init__(self, network: WeatherNetwork) -> None:
         super().__init__()
@@ -30,10 +36,16 @@ class Objective(nn.Module):
     def channels(self) -> int:
         return len(self.network.shape.names)
 
+    def _weights(self, like: Tensor) -> Tensor:
+        """By area, but rows next to the poles, where long forecasts go wrong first, count for some more."""
+        return (area_weights(like) + POLES) / (1 + POLES)
+
     def forward(self, sample: Sample, noise: Tensor, generator: Generator | None) -> Loss:
         matched = sample.matched
-        rate = self.network.rate(matched.time[:, 0], matched.position[:, 0], sample.past, sample.began)
+        drawn = None if generator is None else self.network.noise_for(len(sample.began), generator)
+        rate = self.network.rate(matched.time[:, 0], matched.position[:, 0], sample.past, sample.began, drawn)
         wrong = (rate.total - matched.velocity[:, 0]) / self.network.unit
-        errors = (wrong.square() * area_weights(wrong)).mean((0, 2, 3))
+        errors = (wrong.square() * self._weights(wrong)).mean((0, 2, 3))
         matching = 0.5 * (errors / noise).sum()
-        return Loss(matching, matching, errors.detach())
+        divergence = rate.latent.divergence()
+        return Loss(matching + divergence, matching, divergence, errors.detach())

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from greymatch.matching.bridge import BridgePath
 from greymatch.matching.path import Matched, Path
-from greymatch.weather.clock import to_times
 from greymatch.weather.model.network import WeatherNetwork
 from greymatch.weather.training.states import States
 
@@ -46,11 +45,10 @@ class Sampler:
     @property
     def labels(self) -> np.ndarray:
         """The dates of the states that `Sample.rows` number."""
-        return np.datetime_as_string(to_times(self.states.hours.cpu().numpy()), unit="h")
+        return self.states.labels
 
     def draw(self, count: int, generator: torch.Generator) -> Sample:
-        device, starts = generator.device, self.states.starts
-        chosen = starts[torch.randint(len(starts), (count,), generator=generator, device=device)]
+        device, chosen = generator.device, self.states.draw(count, generator)
         values, hours = self.states.chunk(chosen)
         part = torch.rand((count, 1), generator=generator, device=device, dtype=torch.float64)
         times = torch.lerp(hours[:, -2:-1], hours[:, -1:], part)
@@ -62,7 +60,7 @@ class Sampler:
         settings, line = self.network.settings.matching, straight(pair, hours)
         if not settings.sigma:
             return line.at(rows, times)
-        sigma = settings.sigma * self.network.unit.flatten() * self.network.shape.step**0.5
+        sigma = settings.sigma * self.network.unit.flatten() * self.network.shape.hours**0.5
         since = torch.zeros_like(line.coefficients[:, :, 0, :, :1, :1])
         until = since + (hours[:, 1] - hours[:, 0]).to(since)[:, None, None, None, None]
         bridge = BridgePath(line, since, until, sigma, "drift" if settings.velocity == "drift" else "flow")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from greymatch.weather.archive import Archive
+from greymatch.weather.clock import to_times
 from greymatch.weather.model.network import WeatherNetwork
 
 _TOGETHER = 64  # states read at once
@@ -38,6 +39,16 @@ class States:
         device = network.center.device
         starts = torch.from_numpy(archive.starts(length))
         return States(values.to(device), hours.to(device), starts.to(device), length)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The dates of the states, by which batches are named."""
+        return np.datetime_as_string(to_times(self.hours.cpu().numpy()), unit="h")
+
+    def draw(self, count: int, generator: torch.Generator) -> Tensor:
+        """So many of the starts, at random."""
+        chosen = torch.randint(len(self.starts), (count,), generator=generator, device=generator.device)
+        return self.starts[chosen]
 
     def chunk(self, starts: Tensor) -> tuple[Tensor, Tensor]:
         """States (B, length, C, lat, lon) and their hours (B, length)."""

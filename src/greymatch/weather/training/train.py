@@ -13,7 +13,6 @@ import torch
 from greymatch.training.device import fabric
 from greymatch.training.loop import Loop
 from greymatch.training.progress import Meter, meter
-from greymatch.training.recipe import Recipe
 from greymatch.training.run import MODEL, Lock, check_plan, run_folder
 from greymatch.training.session import run_to_end
 from greymatch.weather.archive import Archive
@@ -21,10 +20,8 @@ from greymatch.weather.model.model import WeatherModel, load
 from greymatch.weather.model.network import Shape, WeatherNetwork
 from greymatch.weather.settings import Method, WeatherSettings
 from greymatch.weather.splits import Splits
-from greymatch.weather.training.objective import Objective
-from greymatch.weather.training.sampler import Sampler
-from greymatch.weather.training.states import States
 from greymatch.weather.training.validation import Validator
+from greymatch.weather.training.ways import WAYS
 
 DEFAULT_MINUTES = 60.0
 
@@ -43,7 +40,7 @@ def train(
     progress: Meter | None = None,
     quiet: bool = False,
 ) -> WeatherModel:
-    """Learn the weather of the training years, by matching; weights are chosen by forecasts of the validation years.
+    """Learn the weather of the training years; weights are chosen by forecasts of the validation years.
 
     ```python
     model = train(gm.weather.read("atmosphere"), minutes=60)
@@ -52,7 +49,7 @@ def train(
 
     The budget is `steps`, `minutes` or both, whichever ends first. `folder` holds checkpoints and metrics.
     """
-    chosen = _settings(settings or WeatherSettings(), minutes, steps, method, seed)
+    chosen = _settings(settings or WeatherSettings.suited(method or "vgb-dm"), minutes, steps, method, seed)
     splits, shown, where = splits or Splits(), progress or meter(quiet), run_folder(folder)
     parts = {name: archive.years(*getattr(splits, name)) for name in ("train", "val")}
     try:
@@ -112,8 +109,7 @@ def _loop(problem: Problem, folder: Path, shown: Meter) -> Loop:
     network = network.to(machine.device)
     if training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
-    states = States.of(problem.train, network, problem.settings.net.history + 2)
-    way = Recipe(Sampler(network, states), Objective(network))
+    way = WAYS[problem.settings.method](network, problem.train)
     return Loop(network, way, Validator.of(problem.val, network), training, folder, shown, [], machine)
 
 

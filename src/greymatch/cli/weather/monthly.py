@@ -1,0 +1,79 @@
+"""`greymatch weather monthly`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from greymatch.cli.assignments import chosen, with_budget
+from greymatch.cli.bench.perform import sheet_table
+from greymatch.cli.files import folder
+from greymatch.cli.options import Changes, Json, Minutes, Quiet, Seed
+from greymatch.cli.output import Output
+from greymatch.cli.weather.options import Archived, Years, year_span
+
+if TYPE_CHECKING:
+    from greymatch.bench.sheet import Sheet
+    from greymatch.weather.archive import Archive
+
+EXAMPLE = "Example: greymatch weather monthly --data atmosphere --out results/weather --minutes 5"
+BUDGET = 5.0
+
+
+def command(
+    data: Archived,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where tables and the picture go.")],
+    minutes: Minutes = None,
+    years: Years = "2017-2018",
+    seed: Seed = 0,
+    changes: Changes = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn monthly means and forecast one to five months ahead, beside persistence and climatology."""
+    from greymatch.bench.pictures import save
+    from greymatch.bench.result import plain
+    from greymatch.files import write_bytes, write_json
+    from greymatch.weather import read
+    from greymatch.weather.bench.pictures import curves
+
+    asked = with_budget(chosen(changes or [], training__minutes=minutes)) or {"training.minutes": BUDGET}
+    where, scored = (
+        folder(out),
+        _scored(read(data).monthly().load(), year_span(years), {"training.seed": seed, **asked}),
+    )
+    sheets = _sheets(scored)
+    content = plain({name: sheet.plain() for name, sheet in sheets.items()})
+    write_json(where / "monthly.json", content)
+    for name, sheet in sheets.items():
+        write_bytes(where / f"monthly-{name}.csv", sheet.comma_separated().encode())
+    write_bytes(where / "monthly.md", "".join(f"**{s.title}**\n\n{s.markdown()}\n" for s in sheets.values()).encode())
+    save(lambda: curves(scored, "rmse"), where / "monthly.png")
+    output = Output(quiet, as_json)
+    output.show(*(sheet_table(sheet) for sheet in sheets.values()), f"written to {where}")
+    output.finish(content)
+
+
+def _scored(monthly: Archive, span: tuple[int, int], changes: dict[str, Any]) -> dict[str, Any]:
+    from greymatch.weather import Splits, start_dates
+    from greymatch.weather.judging import Court
+    from greymatch.weather.monthly import LEADS, SUITED, MonthlyModel
+    from greymatch.weather.settings import WeatherSettings
+
+    splits, test = Splits(), monthly.years(*span)
+    known = MonthlyModel.learned(monthly, WeatherSettings().updated({**SUITED, **changes}), splits)
+    court = Court.of(monthly.years(*splits.train), test, LEADS, start_dates(test, LEADS))
+    rows = {"vgb-dm": known.predictor(monthly), **court.references()}
+    return {name: [court.judge(predict)] for name, predict in rows.items()}
+
+
+def _sheets(scored: dict[str, Any]) -> dict[str, Sheet]:
+    from greymatch.weather.bench.tables import cells_sheet, score_sheet
+
+    return {
+        "rmse": score_sheet("RMSE of monthly means", "rmse", scored),
+        "acc": score_sheet("ACC of monthly means", "acc", scored),
+        "cells": cells_sheet(scored),
+    }

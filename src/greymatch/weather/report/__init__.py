@@ -1,0 +1,1 @@
+"""One page about weather models: scores, maps, winds and spectra."""

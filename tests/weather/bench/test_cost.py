@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from greymatch.weather.archive import Archive
+from greymatch.weather.bench.cost import Stepper, costs, peak_memory, speed
+from greymatch.weather.settings import WeatherSettings
+
+TINY = WeatherSettings().updated({"net.width": 4, "net.source_width": 4, "net.depth": 1, "training.batch": 2})
+
+
+def test_both_loops_are_timed_and_compared(drifting: Archive) -> None:
+    found = speed(drifting, TINY, steps=1)
+    assert min(found.values()) > 0
+    assert found["ratio"] == pytest.approx(found["ours"] / found["plain"])
+
+
+def test_a_step_learns(drifting: Archive) -> None:
+    loop = Stepper(drifting, TINY)
+    before = {name: value.clone() for name, value in loop.network.named_parameters()}
+    assert loop.step() > 0
+    assert any(not value.equal(before[name]) for name, value in loop.network.named_parameters())
+
+
+def test_what_was_measured_is_kept(drifting: Archive, tmp_path: Path) -> None:
+    kept = tmp_path / "runs" / "cost.json"
+    kept.parent.mkdir()
+    kept.write_text(json.dumps({"speed": {"ratio": 2.0}}))
+    assert costs(tmp_path, tmp_path, drifting, TINY) == {"speed": {"ratio": 2.0}}
+
+
+@pytest.mark.slow
+def test_memory_is_that_of_a_process_of_its_own(atmosphere: Path) -> None:
+    found = peak_memory(atmosphere)
+    assert found["parameters"] > 4e5  # on a grid of this size, which is not halved
+    assert 0.1 < found["gigabytes"] < 8
