@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from greymatch.bench.jobs import run_folder
 from greymatch.bench.plan import Run
-from greymatch.bench.run import main, perform, run_folder
+from greymatch.bench.run import main, perform
 from greymatch.data.write import write
 from greymatch.forecast.scores import score
 from greymatch.models.file import load

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from greymatch.bench.consistency import consistency
 from greymatch.bench.history import curves, short
+from greymatch.bench.jobs import run_folder
 from greymatch.bench.plan import Run, system_named
+from greymatch.bench.processes import end_with_parent
 from greymatch.bench.result import described, numbers, plain
 from greymatch.bench.splits import NOISE_SEED, SPLITS, Splits, digests, splits_of
 from greymatch.errors import GreymatchError
@@ -66,11 +68,6 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
     }
     write_json(out, plain(result))
     return plain(result)
-
-
-def run_folder(out: Path) -> Path:
-    """Where the checkpoints of the run that `out` is the result of lie."""
-    return out.with_suffix("")
 
 
 def command(run: Run, out: Path) -> str:
@@ -166,6 +163,7 @@ def _scores(evaluation: Evaluation, run: Run, truth: Trajectories) -> dict[str, 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = vars(_parser().parse_args(arguments))
+    end_with_parent()
     out, threads = asked.pop("out"), asked.pop("threads")
     run = Run(**asked | {"changes": json.loads(asked["changes"])})
     try:
