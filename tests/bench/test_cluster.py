@@ -23,7 +23,7 @@ RUNS = [Run("pendulum", "gb-dm", seed) for seed in range(3)]
 # the first time it waits, tied to its worker; later it leaves its result
 TIED = """
 import os, signal, sys, time
-from greymatch.bench.processes import end_with_parent
+from greymatch.children import end_with_parent
 signal.signal(signal.SIGTERM, lambda *_: (print("bye", flush=True), sys.exit(130)))
 end_with_parent()
 first = {first!r}

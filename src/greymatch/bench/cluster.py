@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from greymatch.bench.jobs import Task, log_file, run_folder
-from greymatch.bench.processes import PATIENCE_SECONDS, finish, launch
+from greymatch.bench.processes import launch
+from greymatch.children import PATIENCE_SECONDS, finish
 from greymatch.errors import GreymatchError
 
 POLL_SECONDS = 0.2

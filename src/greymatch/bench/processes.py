@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from greymatch.bench.jobs import Task, log_file
+from greymatch.children import TIED, finish
 
-PATIENCE_SECONDS = 30.0
 THREADS = 1  # of a run: equal time is then equal work, whatever else runs beside it
-TIED = "GREYMATCH_TIED"
 
 
 def launch(words: Sequence[str], out: Path, folder: Path | None = None) -> subprocess.Popen[bytes]:
@@ -32,30 +29,6 @@ def launch(words: Sequence[str], out: Path, folder: Path | None = None) -> subpr
             env=environment,
             start_new_session=True,
         )
-
-
-def finish(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a program that was told to stop; one that hangs is killed."""
-    try:
-        code = process.wait(PATIENCE_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        code = process.wait()
-    if process.stdin is not None:
-        process.stdin.close()
-    return code
-
-
-def end_with_parent() -> None:
-    """Stop in good order once the process that launched this program is gone, however it went."""
-    if os.environ.pop(TIED, None):
-        threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
-
-
-def _stop_at_end_of_input() -> None:
-    while os.read(0, 1):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from greymatch.bench.consistency import consistency
 from greymatch.bench.history import curves, short
 from greymatch.bench.jobs import run_folder
 from greymatch.bench.plan import Run, system_named
-from greymatch.bench.processes import end_with_parent
 from greymatch.bench.result import described, numbers, plain
 from greymatch.bench.splits import NOISE_SEED, SPLITS, Splits, digests, splits_of
+from greymatch.children import end_with_parent
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:

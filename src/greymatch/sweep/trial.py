@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greymatch.bench.jobs import result_file, run_folder
-from greymatch.bench.processes import end_with_parent
+from greymatch.children import end_with_parent
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:

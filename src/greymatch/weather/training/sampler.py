@@ -11,6 +11,7 @@ from torch import Tensor
 
 from greymatch.matching.bridge import BridgePath
 from greymatch.matching.path import Matched, Path
+from greymatch.together import integers, uniform
 from greymatch.weather.clock import to_times
 from greymatch.weather.model.network import WeatherNetwork
 from greymatch.weather.training.states import States
@@ -50,9 +51,9 @@ class Sampler:
 
     def draw(self, count: int, generator: torch.Generator) -> Sample:
         device, starts = generator.device, self.states.starts
-        chosen = starts[torch.randint(len(starts), (count,), generator=generator, device=device)]
+        chosen = starts[integers(len(starts), (count,), generator, device)]
         values, hours = self.states.chunk(chosen)
-        part = torch.rand((count, 1), generator=generator, device=device, dtype=torch.float64)
+        part = uniform((count, 1), generator, chosen, torch.float64)
         times = torch.lerp(hours[:, -2:-1], hours[:, -1:], part)
         rows = torch.arange(count, device=device)
         matched = self._matched(values[:, -2:], hours[:, -2:], rows, times, generator)
