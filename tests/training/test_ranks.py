@@ -15,7 +15,6 @@ import torch
 
 from greymatch.errors import GreymatchError
 from greymatch.files import read_tensors
-from greymatch.together import Share, integers, normal, uniform
 from greymatch.training.launch import Ended, launch
 from greymatch.training.ranks import ALONE, Ranks
 
@@ -126,23 +125,6 @@ def test_ctrl_c_of_any_process_stops_all_of_them_at_the_same_step(alone: Path, t
     assert read_tensors(folder / "last.safetensors")[1]["step"] == 6
     two(folder)
     assert close(alone, folder)
-
-
-def test_parts_of_a_batch_are_drawn_as_the_whole_batch(seed: int) -> None:
-    def drawn(generator: torch.Generator) -> list[torch.Tensor]:
-        generator.manual_seed(seed)
-        rows, like = 6 // getattr(generator, "count", 1), torch.zeros(0)
-        return [
-            integers(100, (rows,), generator, like.device),
-            normal((rows, 2), generator, like),
-            uniform((rows,), generator, like, torch.float64),
-            normal((1, rows, 2), generator, like, axis=1)[0],
-        ]
-
-    whole = drawn(torch.Generator())
-    parts = [drawn(Share.of(torch.device("cpu"), rank, 3)) for rank in range(3)]
-    for wanted, *pieces in zip(whole, *parts, strict=True):
-        torch.testing.assert_close(torch.cat(pieces), wanted)
 
 
 def test_a_batch_must_divide_among_the_processes() -> None:

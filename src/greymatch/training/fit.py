@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,15 +34,14 @@ from greymatch.training.device import fabric, ranks
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, Silent, meter
 from greymatch.training.recipe import recipe
-from greymatch.training.run import MODEL, Lock, check_plan, digest, fingerprint, run_folder
-from greymatch.training.session import run_to_end
+from greymatch.training.run import MODEL, digest, fingerprint, of_the_run, run_folder
+from greymatch.training.session import Session
 from greymatch.training.suited import DEFAULT_MINUTES, Suited, choose, suited
 from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Validator
 
 ODE_THREADS = 1  # small nets: a second thread costs more in waiting than it saves in work
 HELD_OUT = 0.1
-PROCESSES = ("devices", "nodes", "strategy")
 
 
 def fit(
@@ -126,7 +125,7 @@ class Problem:
     def plan(self) -> dict[str, Any]:
         """What a run must share with another to be the same run."""
         return {
-            "settings": _of_the_run(self.settings),
+            "settings": of_the_run(self.settings),
             "physics": self.physics.describe(),
             "data": fingerprint(self.train),
             "validation": fingerprint(self.held_out),
@@ -134,34 +133,17 @@ class Problem:
         }
 
 
-def _of_the_run(settings: Settings) -> dict[str, Any]:
-    """All settings but how many processes there are: another number of them goes on with the same run."""
-    tree = settings.model_dump()
-    return tree | {"training": {key: value for key, value in tree["training"].items() if key not in PROCESSES}}
-
-
 def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], shown: Meter, machine: Any) -> GreyBox:
     known = method_named(problem.settings.method).known(problem.physics)
     path = interpolated(problem.train, problem.settings, known.order)
     check_function(known, problem.train, path)
-    together = ranks(machine)
-    with ExitStack() as held:
-        if together.told(lambda: _begun(held, problem, folder, resume)):
-            return load(folder / MODEL, problem.physics)
-        loop = _loop(problem, path, folder, trackers, shown, machine)
-        run_to_end(loop, resume)
-        model = _saved(problem, loop) if together.first else None
-        together.wait()
-        model = model or load(folder / MODEL, problem.physics)
-        together.wait()
-        return model
-
-
-def _begun(held: ExitStack, problem: Problem, folder: Path, resume: bool) -> bool:
-    """Take the folder for this run; whether the run was finished before."""
-    held.enter_context(Lock(folder))
-    check_plan(folder, problem.plan(), resume)
-    return resume and (folder / MODEL).exists()
+    session = Session(
+        plan=problem.plan(),
+        loop=lambda: _loop(problem, path, folder, trackers, shown, machine),
+        finish=lambda loop: _saved(problem, loop),
+        load=lambda path: load(path, problem.physics),
+    )
+    return session.run(folder, resume, ranks(machine))
 
 
 def _saved(problem: Problem, loop: Loop) -> GreyBox:
