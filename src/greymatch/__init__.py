@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from greymatch.forecast.forecast import Forecast as Forecast
     from greymatch.forecast.posterior import Posterior as Posterior
     from greymatch.forecast.scores import score as score
+    from greymatch.forecast.stored import StoredForecast as StoredForecast
     from greymatch.models.file import load as load
     from greymatch.models.greybox import GreyBox as GreyBox
     from greymatch.physics.operators import divergence as divergence
@@ -56,6 +57,7 @@ _HOMES = {
     "Physics": "physics.physics",
     "Posterior": "forecast.posterior",
     "Settings": "settings",
+    "StoredForecast": "forecast.stored",
     "Trajectories": "data.trajectories",
     "TruncatedNormal": "physics.priors",
     "Uniform": "physics.priors",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from greymatch.errors import GreymatchError, did_you_mean
 
@@ -26,20 +27,24 @@ class Tree(Section):
         """A copy with dotted keys or nested sections changed and checked."""
         tree = self.model_dump()
         for key, value in flat(changes).items():
-            _put(tree, key, value, known_keys(type(self)))
+            _put(tree, key, value, _fields(type(self)))
         return type(self)(**tree)
 
 
-def known_keys(section: type[BaseModel], prefix: str = "") -> dict[str, str]:
+def known_keys(section: type[BaseModel]) -> dict[str, str]:
     """Every dotted key with its description."""
-    keys: dict[str, str] = {}
+    return {key: info.description or "" for key, info in _fields(section).items()}
+
+
+def _fields(section: type[BaseModel], prefix: str = "") -> dict[str, FieldInfo]:
+    found: dict[str, FieldInfo] = {}
     for name, info in section.model_fields.items():
         inner = info.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
-            keys |= known_keys(inner, f"{prefix}{name}.")
+            found |= _fields(inner, f"{prefix}{name}.")
         else:
-            keys[prefix + name] = info.description or ""
-    return keys
+            found[prefix + name] = info
+    return found
 
 
 def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -50,9 +55,11 @@ def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _put(tree: dict[str, Any], key: str, value: Any, known: dict[str, str]) -> None:
+def _put(tree: dict[str, Any], key: str, value: Any, known: dict[str, FieldInfo]) -> None:
     table, _, name = key.rpartition(".")
-    if table in known:  # one entry of a table, such as data.noise.STATE: what was said of the others stays
+    if table in known and _is_table(
+        known[table]
+    ):  # one entry of a table, such as data.noise.STATE: what was said of the others stays
         _put(tree, table, {**_entries(tree, table), name: value}, known)
         return
     if key not in known:
@@ -60,6 +67,10 @@ def _put(tree: dict[str, Any], key: str, value: Any, known: dict[str, str]) -> N
         hint = did_you_mean(key, known) or (f" Did you mean {ending[0]!r}?" if ending else "")
         raise GreymatchError(f"unknown setting {key!r}.{hint} `greymatch settings` lists them all.")
     _section(tree, key)[key.split(".")[-1]] = value
+
+
+def _is_table(info: FieldInfo) -> bool:
+    return any(get_origin(kind) is dict for kind in (info.annotation, *get_args(info.annotation)))
 
 
 def _entries(tree: dict[str, Any], key: str) -> dict[str, Any]:

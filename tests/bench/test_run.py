@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from greymatch.bench.grid import stored
+from greymatch.bench.jobs import run_folder
 from greymatch.bench.plan import Run
-from greymatch.bench.run import main, perform, run_folder
+from greymatch.bench.run import main, perform
+from greymatch.bench.stored import stored
 from greymatch.data.write import write
 from greymatch.forecast.scores import score
 from greymatch.models.file import load

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-import greymatch.models.greybox as module
 from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 from greymatch.forecast.references import rollout
+from greymatch.models import solving
 from greymatch.models.greybox import GreyBox
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal, Uniform
@@ -112,7 +112,7 @@ def test_chunks_of_members_make_no_difference(greybox: Make, monkeypatch: pytest
     data = circling(4)
     model = greybox(SPRING, data, trained=True)
     whole = model.forecast(data, LATER, 5, tolerance=1e-7).draws
-    monkeypatch.setattr(module, "MEMBERS_AT_ONCE", 3)
+    monkeypatch.setattr(solving, "MEMBERS_AT_ONCE", 3)
     torch.testing.assert_close(model.forecast(data, LATER, 5, tolerance=1e-7).draws, whole, rtol=1e-4, atol=1e-4)
 
 
@@ -297,7 +297,7 @@ def test_one_draw_of_the_parameters_is_the_middle(greybox: Make):
 def test_other_wrong_arguments_are_named(greybox: Make, wrong: dict[str, float]):
     data = circling()
     with pytest.raises(GreymatchError, match=next(iter(wrong))):
-        greybox(SPRING, data).forecast(data, LATER, **wrong)  # pyright: ignore[reportArgumentType]
+        greybox(SPRING, data).forecast(data, LATER, **wrong)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def test_a_refined_model_infers_what_each_history_shows_whatever_its_encoder_says(known):

@@ -85,6 +85,23 @@ class Run:
             **{name: getattr(self, name) for name in ("noise", "explain") if getattr(self, name)},
         }
 
+    def stored(self, folder: Path) -> dict[str, Any] | None:
+        """Its result in `folder`, None if there is none."""
+        from greymatch.bench.stored import stored
+
+        return stored(self, folder)
+
+    def told(self, result: Mapping[str, Any]) -> str:
+        from greymatch.bench.watch import number
+
+        return f"forecast MSE {number(result['scores']['mse'])}"
+
+    def words(self, out: Path) -> list[str]:
+        """What Python is told to make this run."""
+        from greymatch.bench.processes import THREADS
+
+        return ["-m", "greymatch.bench.run", *self.arguments(), "--threads", str(THREADS), "--out", str(out)]
+
     def arguments(self) -> list[str]:
         """The arguments of `python -m greymatch.bench.run` that make this run."""
         words = ["--system", self.system, "--method", self.method, "--seed", str(self.seed)]

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 from greymatch.bench.consistency import consistency
 from greymatch.bench.explained import explained
 from greymatch.bench.history import curves, short
+from greymatch.bench.jobs import run_folder
 from greymatch.bench.plan import Run, system_named
 from greymatch.bench.result import described, numbers, plain
 from greymatch.bench.splits import NOISE_SEED, SPLITS, Splits, digests, splits_of
+from greymatch.children import end_with_parent
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ def perform(run: Run, out: Path, threads: int | None = None) -> dict[str, Any]:
 
 def _beside(run: Run, out: Path) -> tuple[GreyBox, dict[str, Any]] | None:
     """Model and result of the same run without its explanation, if both are still there."""
-    from greymatch.bench.grid import result_file, stored
+    from greymatch.bench.jobs import result_file
+    from greymatch.bench.stored import stored
     from greymatch.models.file import load
     from greymatch.training.run import MODEL
 
@@ -83,11 +86,6 @@ def _fitted_and_scored(run: Run, data: Splits, out: Path) -> tuple[GreyBox, dict
         "consistency": consistency(model, data.test),
         "scoring_seconds": round(time.monotonic() - judged, 1),
     }
-
-
-def run_folder(out: Path) -> Path:
-    """Where the checkpoints of the run that `out` is the result of lie."""
-    return out.with_suffix("")
 
 
 def command(run: Run, out: Path) -> str:
@@ -183,6 +181,7 @@ def _scores(evaluation: Evaluation, run: Run, truth: Trajectories) -> dict[str, 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = vars(_parser().parse_args(arguments))
+    end_with_parent()
     out, threads = asked.pop("out"), asked.pop("threads")
     run = Run(**asked | {"changes": json.loads(asked["changes"])})
     try:

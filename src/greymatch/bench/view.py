@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,22 +40,26 @@ class Written:
 
 def write_view(name: str, view: View, results: Sequence[Result], folder: Path, about: dict[str, Any]) -> Written:
     """NAME.json, NAME.md, NAME.png and a .csv for each sheet, in `folder`."""
+    notes = [*([SHORT_WARNING] if about.get("quick") else []), *view.notes, *protocol_notes(results)]
+    return write_sheets(name, replace(view, notes=notes, draw=view.draw if results else None), folder, about)
+
+
+def write_sheets(name: str, view: View, folder: Path, about: dict[str, Any]) -> Written:
+    """The same, with no notes but those of the view."""
     from greymatch.bench.pictures import save
     from greymatch.files import write_bytes, write_json
 
-    notes = [*([SHORT_WARNING] if about.get("quick") else []), *view.notes, *protocol_notes(results)]
-    content = {**about, "notes": notes, **{sheet: table.plain() for sheet, table in view.sheets.items()}}
+    content = {**about, "notes": list(view.notes), **{sheet: table.plain() for sheet, table in view.sheets.items()}}
     files = [folder / f"{name}{suffix}" for suffix in (".json", ".md")]
     write_json(files[0], content)
-    draw = view.draw if results else None
-    picture = f"![{view.alt}]({name}.png)\n\n" if draw else ""
-    write_bytes(files[1], (_tables(view) + picture + _listed(notes)).encode())
+    picture = f"![{view.alt}]({name}.png)\n\n" if view.draw else ""
+    write_bytes(files[1], (_tables(view) + picture + _listed(view.notes)).encode())
     for sheet, table in view.sheets.items():
         files.append(folder / (f"{name}.csv" if sheet == name else f"{name}-{sheet}.csv"))
         write_bytes(files[-1], table.comma_separated().encode())
-    if draw:
+    if view.draw:
         files.append(folder / f"{name}.png")
-        save(draw, files[-1])
+        save(view.draw, files[-1])
     return Written(content, files)
 
 

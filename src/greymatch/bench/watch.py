@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from greymatch.bench.plan import Run
+from greymatch.bench.jobs import Task
 
 METRICS = "metrics.jsonl"
 
@@ -22,11 +22,13 @@ class Watch(Protocol):
 
     def begin(self, total: int, reused: int) -> None: ...
 
-    def started(self, run: Run) -> None: ...
+    def started(self, run: Task) -> None: ...
 
-    def ended(self, run: Run, result: dict[str, Any] | None) -> None: ...
+    def ended(self, run: Task, result: dict[str, Any] | None) -> None: ...
 
-    def tick(self, running: Sequence[tuple[Run, Path]]) -> None: ...
+    def retried(self, run: Task, code: int) -> None: ...
+
+    def tick(self, running: Sequence[tuple[Task, Path]]) -> None: ...
 
     def close(self) -> None: ...
 
@@ -37,13 +39,16 @@ class Silent:
     def begin(self, total: int, reused: int) -> None:
         return None
 
-    def started(self, run: Run) -> None:
+    def started(self, run: Task) -> None:
         return None
 
-    def ended(self, run: Run, result: dict[str, Any] | None) -> None:
+    def ended(self, run: Task, result: dict[str, Any] | None) -> None:
         return None
 
-    def tick(self, running: Sequence[tuple[Run, Path]]) -> None:
+    def retried(self, run: Task, code: int) -> None:
+        return None
+
+    def tick(self, running: Sequence[tuple[Task, Path]]) -> None:
         return None
 
     def close(self) -> None:
@@ -57,14 +62,17 @@ class Lines(Silent):
         self._total, self._done, self._began = total, reused, time.monotonic()
         self._say(f"{total} runs, {reused} of them already there")
 
-    def started(self, run: Run) -> None:
+    def started(self, run: Task) -> None:
         self._say(f"start {run.name}")
 
-    def ended(self, run: Run, result: dict[str, Any] | None) -> None:
+    def ended(self, run: Task, result: dict[str, Any] | None) -> None:
         self._done += 1
         self._say(
-            f"[{self._done}/{self._total}] {run.name}: {outcome(result)} ({time.monotonic() - self._began:.0f} s)"
+            f"[{self._done}/{self._total}] {run.name}: {outcome(run, result)} ({time.monotonic() - self._began:.0f} s)"
         )
+
+    def retried(self, run: Task, code: int) -> None:
+        self._say(again(run, code))
 
     def _say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -88,16 +96,23 @@ class Bars:
         self._total, self._done = total, reused
         self._bars.start()
 
-    def started(self, run: Run) -> None:
+    def started(self, run: Task) -> None:
         self._tasks[run.name] = self._bars.add_task(run.name, total=1.0, said="starting")
 
-    def ended(self, run: Run, result: dict[str, Any] | None) -> None:
+    def ended(self, run: Task, result: dict[str, Any] | None) -> None:
         self._done += 1
-        self._bars.remove_task(self._tasks.pop(run.name))
         self._bars.update(self._all, completed=self._done, said=f"{self._done}/{self._total}")
-        self._bars.console.print(f"{run.name}: {outcome(result)}", highlight=False)
+        self._leave(run, f"{run.name}: {outcome(run, result)}")
 
-    def tick(self, running: Sequence[tuple[Run, Path]]) -> None:
+    def retried(self, run: Task, code: int) -> None:
+        self._leave(run, again(run, code))
+
+    def _leave(self, run: Task, words: str) -> None:
+        if run.name in self._tasks:
+            self._bars.remove_task(self._tasks.pop(run.name))
+        self._bars.console.print(words, highlight=False)
+
+    def tick(self, running: Sequence[tuple[Task, Path]]) -> None:
         for run, folder in running:
             done, said = standing(run, folder / METRICS)
             self._bars.update(self._tasks[run.name], completed=done, said=said)
@@ -114,8 +129,12 @@ def watch(quiet: bool) -> Watch:
     return Bars(console) if console.is_terminal else Lines()
 
 
-def outcome(result: dict[str, Any] | None) -> str:
-    return "failed" if result is None else f"forecast MSE {number(result['scores']['mse'])}"
+def outcome(run: Task, result: dict[str, Any] | None) -> str:
+    return "failed" if result is None else run.told(result)
+
+
+def again(run: Task, code: int) -> str:
+    return f"{run.name}: failed with exit code {code}; it is tried again"
 
 
 def number(value: float | None) -> str:
@@ -123,7 +142,7 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2e}" if 0 < abs(value) < 1e-2 else f"{value:.3g}"
 
 
-def standing(run: Run, metrics: Path) -> tuple[float, str]:
+def standing(run: Task, metrics: Path) -> tuple[float, str]:
     """The part of its budget a run has used, and its last forecast error, from the metrics it writes."""
     lines = _last_lines(metrics)
     if not lines:

@@ -18,6 +18,7 @@ from greymatch.cli import (
     init,
     report,
     settings,
+    sweep,
     systems,
     weather,
 )
@@ -32,7 +33,7 @@ app = typer.Typer(
     epilog="Start with: greymatch demo",
 )
 
-for module in (demo, init, check, fit, forecast, infer, explain, report, systems, data, settings):
+for module in (demo, init, check, fit, sweep, forecast, infer, explain, report, systems, data, settings):
     app.command(module.__name__.rpartition(".")[2], epilog=module.EXAMPLE)(module.command)
 app.add_typer(bench.app, name="bench")
 app.add_typer(weather.app, name="weather")

@@ -23,11 +23,11 @@ def assignments(texts: Sequence[str]) -> dict[str, Any]:
             raise GreymatchError(f"`--set` must be KEY=VALUE, such as residual.width=32; got {text!r}.")
         if key in found:
             raise GreymatchError(f"`--set {key}` stands twice; give it once.")
-        found[key] = _scalar(key, value)
+        found[key] = scalar(key, value)
     return found
 
 
-def _scalar(key: str, text: str) -> Any:
+def scalar(key: str, text: str) -> Any:
     """A TOML scalar; a bare word is a text, which a shell would rob of its quotes, and `none` is no value."""
     try:
         tree = tomllib.loads(f"value = {text}\n")

@@ -9,6 +9,7 @@ import typer
 
 from greymatch.cli.assignments import chosen, config, with_budget
 from greymatch.cli.files import folder
+from greymatch.cli.launched import first_process, launched, to_be_launched
 from greymatch.cli.options import (
     Changes,
     Config,
@@ -31,13 +32,15 @@ from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
     from greymatch.models.greybox import GreyBox
+    from greymatch.training.progress import Meter
 
 EXAMPLE = (
     "Examples:\n\n"
     "greymatch fit --system pendulum --minutes 3 --out runs/pendulum\n\n"
     "greymatch fit --physics swing.py:physics --data swings.csv --trajectory id --time t --set residual.width=32\n\n"
     "greymatch fit --physics swing.py:physics --data more.csv --start runs/swing/model.safetensors\n\n"
-    "greymatch fit --resume runs/swing"
+    "greymatch fit --resume runs/swing\n\n"
+    "greymatch fit --system reaction_diffusion --devices 2 --out runs/rd"
 )
 
 
@@ -64,6 +67,9 @@ def command(
     seed: Annotated[int | None, typer.Option(help="Seed of the training.")] = None,
     method: Annotated[str | None, typer.Option(help="vgb-dm, gb-dm or vbb-dm.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of the run; else runs/NAME.")] = None,
+    devices: Annotated[int | None, typer.Option(min=1, help="Processes on each machine, which share batches.")] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Machines, each with torchrun or srun.")] = None,
+    strategy: Annotated[str | None, typer.Option(help="How processes train together: ddp.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -71,10 +77,11 @@ def command(
     """Fit a model to trajectories: a built-in system's, or your own with your own physics."""
     source = Source(system, physics, data, validation, states, inputs, trajectory, time, start)
     options = {"training__minutes": minutes, "training__steps": steps, "training__seed": seed, "method": method}
-    asked = chosen(changes or [], **options)
-    output = Output(quiet, as_json)
+    machines = {"training__devices": devices, "training__nodes": nodes, "training__strategy": strategy}
+    asked = chosen(changes or [], **options, **machines)
+    output = Output(quiet or not first_process(), as_json and first_process())
     if resume:
-        where, model = _resumed(_where(run, out), source, config(settings) | asked, quiet)
+        where, model = _resumed(_where(run, out), source, config(settings) | asked, output.quiet)
     elif run is not None:
         raise GreymatchError(f"FOLDER is for --resume; got {str(run)!r}. Name the folder of a new run with --out.")
     else:
@@ -95,7 +102,7 @@ def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any
     from greymatch.settings_tree import flat
 
     source.check()
-    if started(where):
+    if first_process() and started(where):
         raise GreymatchError(
             f"`--out` {str(where)!r} holds a run already. Go on with it, greymatch fit --resume {where}, "
             "or choose another folder."
@@ -103,13 +110,14 @@ def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any
     problem = source.open()
     told = Command(source, problem.settings.updated(base).updated(with_budget(asked)))
     method_named(told.settings.method)
-    told.begin(folder(where))
+    if first_process():
+        told.begin(folder(where))
     for choice in problem.chosen({**flat(base), **with_budget(asked)}):
         output.note(f"chosen: {choice}")
     try:
         return _fitted(problem, told, where, output.quiet)
     except GreymatchError:
-        if not started(where):
+        if first_process() and not started(where):
             forget(where)
         raise
 
@@ -117,14 +125,14 @@ def _new(where: Path, source: Source, base: dict[str, Any], asked: dict[str, Any
 def _resumed(where: Path, source: Source, asked: dict[str, Any], quiet: bool) -> tuple[Path, GreyBox]:
     told = Command.read(where)
     told.check_same(source, asked)
-    return where, _fitted(told.source.open(), told, where, quiet)
+    return where, _fitted(told.source.open(), told.on_other_machines(asked), where, quiet)
 
 
 def _fitted(problem: Problem, told: Command, where: Path, quiet: bool) -> GreyBox:
     from greymatch.training.fit import fit
 
-    return train(
-        lambda progress: fit(
+    def here(progress: Meter) -> GreyBox:
+        return fit(
             problem.physics,
             problem.data,
             problem.validation,
@@ -133,10 +141,13 @@ def _fitted(problem: Problem, told: Command, where: Path, quiet: bool) -> GreyBo
             folder=where,
             resume=started(where),
             progress=progress,
-        ),
-        quiet,
-        ["greymatch", "fit", "--resume", str(where)],
-    )
+        )
+
+    def elsewhere(progress: Meter) -> GreyBox:
+        return launched(problem.physics, told.settings.training.devices, where, quiet)
+
+    how = elsewhere if to_be_launched(told.settings) else here
+    return train(how, quiet, ["greymatch", "fit", "--resume", str(where)])
 
 
 def _tell(output: Output, model: GreyBox, where: Path) -> None:

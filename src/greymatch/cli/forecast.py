@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from greymatch.data.trajectories import Trajectories
     from greymatch.forecast.forecast import Forecast
+    from greymatch.models.greybox import GreyBox
 
 EXAMPLE = (
     "Example: greymatch forecast model.safetensors --history test.nc --until 2.5 --times 2.6:20:0.1 "
@@ -35,6 +37,7 @@ EXAMPLE = (
 )
 SUFFIXES = (".nc", ".zarr", ".netcdf", ".h5", ".npz", ".csv", ".parquet")
 MOST_PANELS = 4
+STREAMED = ".zarr"
 
 
 def command(
@@ -51,6 +54,7 @@ def command(
     draws: Draws = 100,
     seed: Seed = 0,
     physics: PhysicsFile = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a .zarr store that was stopped.")] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help=f"Picture: {', '.join(PICTURES)}.")] = None,
     trajectory: TrajectoryColumn = "trajectory",
     time: TimeColumn = "time",
@@ -58,21 +62,45 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Forecast from the end of each history, with an ensemble of draws from the posterior."""
-    from greymatch.data.write import write
-
     if (times is None) == (to is None):
         raise GreymatchError("a forecast needs --times START:STOP:STEP or --to T, one of them.")
     ready(out, SUFFIXES)
+    if resume and out.suffix != STREAMED:
+        raise GreymatchError(f"`--resume` needs an --out that ends in {STREAMED}; got {str(out)!r}.")
     if plot is not None:
         ready(plot, PICTURES, "--plot")
     box = load_model(model, physics)
     recorded = read_for(box.physics, history, trajectory, time)
     given = recorded if until is None else recorded.until(until)
-    forecast = box.forecast(given, _times(times, to, given), draws=draws, seed=seed)
-    write(forecast, out)
+    how = {"times": _times(times, to, given), "draws": draws, "seed": seed}
+    made = _streamed(box, given, how, out, resume) if out.suffix == STREAMED else _written(box, given, how, out)
     if plot is not None:
-        draw(forecast, given, recorded, plot)
-    _tell(Output(quiet, as_json), forecast, out, plot)
+        draw(made.first, given, recorded, plot)
+    _tell(Output(quiet, as_json), made, out, plot)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A forecast that was written: its first trajectories at least, and what is to be told of all of it."""
+
+    first: Forecast
+    words: str
+    trajectories: int
+    failed: int
+
+
+def _written(box: GreyBox, given: Trajectories, how: dict[str, Any], out: Path) -> Made:
+    from greymatch.data.write import write
+
+    forecast = box.forecast(given, **how)
+    write(forecast, out)
+    return Made(forecast, repr(forecast), len(forecast), forecast.failed)
+
+
+def _streamed(box: GreyBox, given: Trajectories, how: dict[str, Any], out: Path, resume: bool) -> Made:
+    """Member after member into the store, never all of them in memory."""
+    stored = box.forecast(given, **how, out=out, resume=resume)
+    return Made(stored.first(MOST_PANELS), repr(stored), len(stored), stored.failed)
 
 
 def _times(times: str | None, to: float | None, history: Trajectories) -> np.ndarray:
@@ -98,17 +126,18 @@ def draw(forecast: Forecast, history: Trajectories, recorded: Trajectories, path
     plt.close(figure)
 
 
-def _tell(output: Output, forecast: Forecast, out: Path, plot: Path | None) -> None:
+def _tell(output: Output, made: Made, out: Path, plot: Path | None) -> None:
+    forecast = made.first
     lead = forecast.lead[forecast.times.isfinite()]
-    output.show(repr(forecast), f"written to {out}" + (f"; picture: {plot}" if plot else ""))
+    output.show(made.words, f"written to {out}" + (f"; picture: {plot}" if plot else ""))
     result: dict[str, Any] = {
         "out": str(out),
         "plot": str(plot) if plot else None,
         "draws": len(forecast.draws),
-        "trajectories": len(forecast),
+        "trajectories": made.trajectories,
         "times": forecast.times.shape[1],
         "states": list(forecast.states),
         "lead": [float(lead.min()), float(lead.max())],
-        "failed": forecast.failed,
+        "failed": made.failed,
     }
     output.finish(result)

@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from greymatch.training.progress import Meter, Moment
 
 COMMAND = "command.json"
+MACHINES = ("training.devices", "training.nodes", "training.strategy")  # may differ when a run goes on
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,20 @@ class Command:
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise GreymatchError(f"{str(path)!r} is not what `greymatch fit` wrote ({error!r}). Start anew.") from None
 
+    def on_other_machines(self, changes: dict[str, Any]) -> Command:
+        """The same with as many processes as are asked for now, or were launched."""
+        from greymatch.training.device import Launched
+
+        usual = dict.fromkeys(("training.devices", "training.nodes"), 1) if Launched.here().count > 1 else {}
+        asked = {key: value for key, value in changes.items() if key in MACHINES}
+        return replace(self, settings=self.settings.updated({**usual, **asked}))
+
     def check_same(self, source: Source, changes: dict[str, Any]) -> None:
         """Options given beside --resume must say what the run was started with."""
         mine = self.source.said()
         other = [f"--{name}" for name, value in source.absolute().said().items() if mine.get(name) != value]
         wanted = self.settings.updated(changes)
+        changes = {key: value for key, value in changes.items() if key not in MACHINES}
         other += [key for key in changes if wanted != self.settings and _differs(wanted, self.settings, key)]
         if other:
             raise GreymatchError(

@@ -12,6 +12,7 @@ from greymatch.data.checks import shown
 from greymatch.data.smoothing import Smoothed, smooth
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
+from greymatch.together import integers, uniform
 
 SKIPPED = 3
 CHUNK = 4096
@@ -76,7 +77,7 @@ class Windows:
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
         """Numbers (B,) of windows, with replacement."""
-        return torch.randint(len(self.pairs), (count,), generator=generator, device=self.pairs.device)
+        return integers(len(self.pairs), (count,), generator, self.pairs.device)
 
     def rows(self, chosen: Tensor) -> Tensor:
         """The trajectory of each chosen window (B,)."""
@@ -102,7 +103,7 @@ class Windows:
         begin."""
         rows, ends = self.pairs[chosen].unbind(1)
         start = self.data.times[rows, ends - self.length + 1 + min(SKIPPED, self.length - 2)][:, None]
-        part = torch.rand((len(rows), points), generator=generator, device=rows.device, dtype=torch.float64)
+        part = uniform((len(rows), points), generator, rows, torch.float64)
         return start + part * (self.data.times[rows, ends][:, None] - start)
 
     def future(self, chosen: Tensor, points: int, horizon: float | None, generator: torch.Generator) -> Tensor:
@@ -114,7 +115,7 @@ class Windows:
         rows, ends = self.pairs[chosen].unbind(1)
         end = self.data.times[rows, ends]
         until = self.last[rows] if horizon is None else torch.minimum(self.last[rows], end + horizon)
-        jitter = torch.rand((len(rows), points), generator=generator, device=rows.device, dtype=torch.float64)
+        jitter = uniform((len(rows), points), generator, rows, torch.float64)
         part = (torch.arange(points, device=rows.device) + jitter) / points
         return end[:, None] + part.square() * (until - end)[:, None]
 
@@ -122,7 +123,7 @@ class Windows:
         """Matching times (B, M) all over each one's trajectory but for its first steps, one in each of M parts."""
         rows = self.rows(chosen)
         start = self.data.times[rows, min(SKIPPED, self.length - 2)][:, None]
-        jitter = torch.rand((len(rows), points), generator=generator, device=rows.device, dtype=torch.float64)
+        jitter = uniform((len(rows), points), generator, rows, torch.float64)
         part = (torch.arange(points, device=rows.device) + jitter) / points
         return start + part * (self.last[rows, None] - start)
 

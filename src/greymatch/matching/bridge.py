@@ -12,6 +12,7 @@ from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.matching.gaps import check_max_gap, neighbours, shrink_grid
 from greymatch.matching.linear import Linear
 from greymatch.matching.path import Device, Matched, Path, widen
+from greymatch.together import normal
 
 Velocity = Literal["drift", "flow"]
 
@@ -93,7 +94,7 @@ class BridgePath:
         mean = self.line.evaluate(rows, spot.interval, offset, times)
         behind, ahead = self._sides(rows, spot.interval, offset)
         sigma = self.sigma.reshape(-1, *[1] * (mean.position.ndim - 3))
-        kick = sigma * torch.randn(mean.position.shape, generator=generator, dtype=sigma.dtype, device=sigma.device)
+        kick = sigma * normal(mean.position.shape, generator, sigma)
         position = mean.position + kick * (ahead * behind / (ahead + behind)).sqrt()
         return mean._replace(position=position, velocity=mean.velocity + kick * self._pull(behind, ahead))
 

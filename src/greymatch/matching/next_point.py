@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from greymatch.models.features import Features
 from greymatch.models.memory import Memory
 from greymatch.models.network import Network
+from greymatch.together import normal, over_all, uniform
 
 
 class Pair(NamedTuple):
@@ -58,15 +59,16 @@ class NextPointObjective(nn.Module):
         named = self.network.next_point(moving, part, pair.steps, memory, pair.ahead)
         unit = self.network.next_point.unit.reshape(-1, *(1,) * (named.ndim - 2))
         wrong = ((named - target) / (unit * _wide(pair.steps, named))).square() * pair.seen
-        errors = wrong.movedim(1, 0).flatten(1).sum(1) / pair.seen.movedim(1, 0).flatten(1).sum(1).clamp_min(1)
+        seen = over_all(pair.seen.movedim(1, 0).flatten(1).sum(1))
+        errors = wrong.movedim(1, 0).flatten(1).sum(1) / seen.clamp_min(1)
         fit = 0.5 * (errors / noise).sum()
         return NextPointLoss(fit, fit, errors.detach())
 
 
 def bridged(start: Tensor, end: Tensor, sigma: float, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
     """Points (B, S, *grid) of Brownian bridges from `start` to `end`, and which part (B,) of the way they are."""
-    part = torch.rand(len(start), generator=generator, device=start.device, dtype=start.dtype)
-    noise = torch.randn(start.shape, generator=generator, device=start.device, dtype=start.dtype)
+    part = uniform((len(start),), generator, start, start.dtype)
+    noise = normal(start.shape, generator, start)
     tau = _wide(part, start)
     return torch.lerp(start, end, tau) + sigma * (tau * (1 - tau)).sqrt() * noise, part
 

@@ -13,6 +13,7 @@ from greymatch.models.dynamics import Parts
 from greymatch.models.features import Features
 from greymatch.models.latents import Encoded, Latents
 from greymatch.models.network import Network
+from greymatch.together import integers, normal, over_all
 
 SURE = 0.1  # relative error of a derivative that is as good as none, as far as points are weighed by it
 Point = tuple[Tensor, Tensor, Latents, Tensor | None]  # time, phase, latents and inputs: what the field depends on
@@ -126,8 +127,8 @@ class Objective(nn.Module):
         dynamics = self.network.dynamics
         columns = phase.shape[2] + (0 if u is None else u.shape[-1])
         shape = phase.shape[:2]
-        chosen = torch.randint(columns, shape, generator=generator, device=phase.device)
-        step = torch.randn(shape, generator=generator, device=phase.device)
+        chosen = integers(columns, shape, generator, phase.device)
+        step = normal(shape, generator, phase)
         move = step[..., None] * torch.nn.functional.one_hot(chosen, columns)
         shift, push = move.split([phase.shape[2], columns - phase.shape[2]], -1)
         moved = phase + _over(shift * dynamics.scales_spread, phase)
@@ -175,13 +176,14 @@ def _share(sample: Sample, unit: Tensor) -> Tensor:
     if sample.doubt is None:
         return trusted
     share = trusted / (SURE**2 + (sample.doubt / unit).square())
-    return share * (trusted.sum((0, 1)) / share.sum((0, 1)).clamp_min(torch.finfo(unit.dtype).tiny))
+    total = over_all(share.sum((0, 1))).clamp_min(torch.finfo(unit.dtype).tiny)
+    return share * (over_all(trusted.sum((0, 1))) / total)
 
 
 def _mean(values: Tensor, share: Tensor) -> Tensor:
     """Mean of each state's values (S,) over windows, points and grid, each point with its share."""
     values = values.flatten(3).mean(-1) if values.ndim > 3 else values
-    return (values * share).sum((0, 1)) / share.sum((0, 1)).clamp_min(1)
+    return (values * share).sum((0, 1)) / over_all(share.sum((0, 1))).clamp_min(1)
 
 
 def _over(unit: Tensor, like: Tensor) -> Tensor:

@@ -6,18 +6,16 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
-from greymatch.models.latents import Members
-from greymatch.models.network import Network
-from greymatch.models.rollout import roll_out
+from greymatch.models.network import Network, Sight
+from greymatch.models.solving import Solving
 from greymatch.models.unusual import strangeness, warn_of_range, warn_of_unusual
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
@@ -27,10 +25,10 @@ if TYPE_CHECKING:
     from greymatch.explain import Explanation
     from greymatch.forecast.forecast import Forecast
     from greymatch.forecast.posterior import Posterior
+    from greymatch.forecast.stored import StoredForecast
     from greymatch.forecast.track import Track
 
 Times = Sequence[float] | Sequence[Sequence[float]] | np.ndarray | Tensor
-MEMBERS_AT_ONCE = 20_000
 UNEXPLAINED = 0.3
 
 
@@ -77,6 +75,7 @@ class GreyBox:
         """The model on another device, where its forecasts are then computed; results come back to the CPU."""
         return GreyBox(self.physics, copy.deepcopy(self.network).to(device), self.record)
 
+    @overload
     def forecast(
         self,
         history: Trajectories,
@@ -85,14 +84,45 @@ class GreyBox:
         seed: int = 0,
         tolerance: float = 1e-5,
         refine: bool | None = None,
-    ) -> Forecast:
+    ) -> Forecast: ...
+
+    @overload
+    def forecast(
+        self,
+        history: Trajectories,
+        times: Times,
+        draws: int = 100,
+        seed: int = 0,
+        tolerance: float = 1e-5,
+        refine: bool | None = None,
+        *,
+        out: str | Path,
+        resume: bool = False,
+    ) -> StoredForecast: ...
+
+    def forecast(
+        self,
+        history: Trajectories,
+        times: Times,
+        draws: int = 100,
+        seed: int = 0,
+        tolerance: float = 1e-5,
+        refine: bool | None = None,
+        *,
+        out: str | Path | None = None,
+        resume: bool = False,
+    ) -> Forecast | StoredForecast:
         """Ensembles from the last observation of each trajectory on.
 
         `times` are shared (T,) or one row for each trajectory (N, T). Each draw takes theta and z from the posterior;
         `draws=1` is the central forecast, with the posterior's means. A member that diverges is NaN from there on
         and says so in `Forecast.status`; the others stand. `refine` as in `infer`.
+
+        With `out`, a .zarr store, members are written as they are solved, never all in memory; a store that was stopped
+        goes on with `resume`.
         """
         from greymatch.forecast.forecast import Forecast
+        from greymatch.forecast.streaming import stream
         from greymatch.forecast.times import as_times
 
         _check_count("draws", draws)
@@ -106,24 +136,38 @@ class GreyBox:
         self._check_refine(refine)
         with torch.no_grad():
             sight = self.network.observe(history, refine)
-            generator = self._generator(seed)
-            members = self.network.draw(sight, draws, generator)
-            start = Start.of(history, self.physics.order).drawn(draws, generator, self.network.widening)
         warn_of_unusual(self.network, history, sight.own)
         warn_of_range(self.record.get("seen", {}), history)
-        values, status = self._solved(start, members, asked, history.inputs, draws, tolerance)
-        return Forecast(
-            draws=values,
-            times=asked.cpu(),
-            start=start.time[: len(history)].cpu(),
-            states=self.physics.states,
-            labels=history.labels,
-            status=status,
-            grid=history.grid,
-            grid_coords=history.grid_coords,
-            units=history.units,
-            epoch=history.epoch,
-        )
+        solving = self._drawn(history, sight, asked, draws, seed, tolerance)
+        labels = self._labels(history, solving.times, solving.start)
+        if out is not None:
+            identity = self._identity(history, solving.times, (draws, seed, tolerance, refine))
+            return stream(solving, labels, identity, Path(out), resume)
+        values, status = solving.whole()
+        return Forecast(draws=values, status=status, **labels)
+
+    def _drawn(
+        self, history: Trajectories, sight: Sight, times: Tensor, draws: int, seed: int, tolerance: float
+    ) -> Solving:
+        """Members of the ensemble and where each of them starts."""
+        generator = self._generator(seed)
+        with torch.no_grad():
+            members = self.network.draw(sight, draws, generator)
+            start = Start.of(history, self.physics.order).drawn(draws, generator, self.network.widening)
+        return Solving(self.network, start, members, times, history.inputs, draws, tolerance)
+
+    def _labels(self, history: Trajectories, times: Tensor, start: Start) -> dict[str, Any]:
+        """The fields of a forecast beside its draws."""
+        return {
+            "times": times.cpu(),
+            "start": start.time[: len(history)].cpu(),
+            "states": self.physics.states,
+            "labels": history.labels,
+            "grid": history.grid,
+            "grid_coords": history.grid_coords,
+            "units": history.units,
+            "epoch": history.epoch,
+        }
 
     def infer(
         self,
@@ -243,30 +287,12 @@ class GreyBox:
     def _generator(self, seed: int) -> torch.Generator:
         return torch.Generator(self.device).manual_seed(seed)
 
-    def _solved(
-        self, start: Start, members: Members, times: Tensor, signals: Signals | None, draws: int, tolerance: float
-    ) -> tuple[Tensor, Tensor]:
-        """Every member solved, in chunks that fit in memory: (D, N, T, S, *grid) and (D, N)."""
-        count = len(times)
-        pixels = max(1, int(np.prod(self.network.shapes.grid)))
-        chunk = max(1, MEMBERS_AT_ONCE // pixels)
-        values, status = [], []
-        for chosen in torch.arange(draws * count, device=times.device).split(chunk):
-            rows = chosen % count
-            inputs = signals.select(rows) if signals else None
-            with torch.no_grad():
-                solution = roll_out(
-                    self.network,
-                    start.select(chosen % len(start)),
-                    members.select(chosen),
-                    times[rows],
-                    inputs,
-                    tolerance,
-                )
-            values.append(solution.values.cpu())
-            status.append(solution.status.cpu())
-        shape = (draws, count, *values[0].shape[1:])
-        return torch.cat(values).reshape(shape), torch.cat(status).reshape(draws, count)
+    def _identity(self, history: Trajectories, times: Tensor, drawn: tuple[object, ...]) -> str:
+        """Tells whether a forecast that was begun is the one asked for."""
+        from greymatch.training.run import digest, fingerprint
+
+        told = digest({**self.network.state_dict(), "times": times})
+        return " ".join([told, fingerprint(history), *(repr(value) for value in drawn)])
 
 
 def _check_count(argument: str, value: object) -> None:

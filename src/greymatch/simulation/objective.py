@@ -14,6 +14,7 @@ from greymatch.models.network import Network
 from greymatch.simulation.simulate import phase_velocity
 from greymatch.simulation.start import Start
 from greymatch.simulation.unroll import DrivenField, unroll
+from greymatch.together import over_all
 
 FARTHEST = 100.0  # spreads of the data from its centre, beyond which the field is held: a rollout must stay finite
 
@@ -146,4 +147,4 @@ def scaled(network: Network, features: Features, difference: Tensor, mask: Tenso
 def mean_squares(wrong: Tensor, mask: Tensor) -> Tensor:
     """Mean square of each state (S,) over what was observed of it."""
     square = wrong.square().movedim(2, 0).flatten(1).sum(1)
-    return square / mask.movedim(2, 0).flatten(1).sum(1).clamp_min(1)
+    return square / over_all(mask.movedim(2, 0).flatten(1).sum(1)).clamp_min(1)

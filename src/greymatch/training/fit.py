@@ -30,12 +30,12 @@ from greymatch.settings import Settings
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
 from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.checks import check_data, check_function, check_same_grid
-from greymatch.training.device import fabric, fabric_device
+from greymatch.training.device import fabric, ranks
 from greymatch.training.loop import LAST, Loop
-from greymatch.training.progress import Meter, meter
+from greymatch.training.progress import Meter, Silent, meter
 from greymatch.training.recipe import recipe
-from greymatch.training.run import MODEL, Lock, check_plan, digest, fingerprint, run_folder
-from greymatch.training.session import run_to_end
+from greymatch.training.run import MODEL, digest, fingerprint, of_the_run, run_folder
+from greymatch.training.session import Session
 from greymatch.training.suited import DEFAULT_MINUTES, Suited, choose, suited
 from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Validator
@@ -77,23 +77,25 @@ def fit(
     warm = None if start is None else Warm.of(start)
     found = Suited(settings, []) if settings else choose(physics, data, warm)
     settings = _settings(found.settings, minutes, steps, seed, method)
-    fabric_device(settings.training.device)
+    machine = fabric(settings.training)
+    together = ranks(machine)
     train, held_out = parts(data.to("cpu"), validation, settings.training.seed)
     check_data(physics, held_out, "validation")
     check_same_grid(train, held_out)
-    shown = progress or meter(quiet)
+    shown = (progress or meter(quiet)) if together.first else Silent()
     noise = assumed_noise(settings.data.noise, train)
     shown.say(told_noise(noise, settings.data.noise))
     train, held_out = with_noise(noise, train, held_out)
-    where = run_folder(folder)
+    where, resume = together.told(lambda: (run_folder(folder), resume))
     try:
         for choice in found.choices:
             shown.say(str(choice))
         with threads(ODE_THREADS if not data.grid else None):
-            model = _fit(Problem(physics, train, held_out, settings, warm), where, resume, list(trackers), shown)
+            problem = Problem(physics, train, held_out, settings, warm)
+            model = _fit(problem, where, resume, list(trackers), shown, machine)
     finally:
         shown.close()
-    if folder is None:  # only a run that was stopped is worth keeping where nobody asked for it
+    if folder is None and together.first:  # only a run that was stopped is worth keeping where nobody asked for it
         shutil.rmtree(where, ignore_errors=True)
     return model
 
@@ -123,7 +125,7 @@ class Problem:
     def plan(self) -> dict[str, Any]:
         """What a run must share with another to be the same run."""
         return {
-            "settings": self.settings.model_dump(),
+            "settings": of_the_run(self.settings),
             "physics": self.physics.describe(),
             "data": fingerprint(self.train),
             "validation": fingerprint(self.held_out),
@@ -131,21 +133,27 @@ class Problem:
         }
 
 
-def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], shown: Meter) -> GreyBox:
+def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], shown: Meter, machine: Any) -> GreyBox:
     known = method_named(problem.settings.method).known(problem.physics)
     path = interpolated(problem.train, problem.settings, known.order)
     check_function(known, problem.train, path)
-    with Lock(folder):
-        check_plan(folder, problem.plan(), resume)
-        if resume and (folder / MODEL).exists():
-            return load(folder / MODEL, problem.physics)
-        loop = _loop(problem, path, folder, trackers, shown)
-        run_to_end(loop, resume)
-        model = _finished(problem, loop)
-        for name in model.noisy:
-            shown.say(f"the motion of {name!r} is largely unexplained: noise, or a step too coarse for its interpolant")
-        model.save(folder / MODEL)
-        return model
+    session = Session(
+        plan=problem.plan(),
+        loop=lambda: _loop(problem, path, folder, trackers, shown, machine),
+        finish=lambda loop: _saved(problem, loop),
+        load=lambda path: load(path, problem.physics),
+    )
+    return session.run(folder, resume, ranks(machine))
+
+
+def _saved(problem: Problem, loop: Loop) -> GreyBox:
+    model = _finished(problem, loop)
+    for name in model.noisy:
+        loop.meter.say(
+            f"the motion of {name!r} is largely unexplained: noise, or a step too coarse for its interpolant"
+        )
+    model.save(loop.folder / MODEL)
+    return model
 
 
 def _finished(problem: Problem, loop: Loop) -> GreyBox:
@@ -160,16 +168,16 @@ def _finished(problem: Problem, loop: Loop) -> GreyBox:
     return GreyBox(problem.physics, loop.network.cpu().float().eval(), record)
 
 
-def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker], shown: Meter) -> Loop:
+def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker], shown: Meter, machine: Any) -> Loop:
     settings, train = problem.settings, problem.train
-    machine = fabric(settings.training)
     network, known_noise = _network(problem, path, shown)
     network = network.to(machine.device)
     if settings.training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     way = recipe(network, train.to(machine.device), path)
     validator = Validator.of(problem.held_out.to(machine.device), settings.window)
-    return Loop(network, way, validator, settings.training, folder, shown, trackers, machine, known_noise)
+    together = ranks(machine)
+    return Loop(network, way, validator, settings.training, folder, shown, trackers, machine, known_noise, together)
 
 
 def _network(problem: Problem, path: AnyPath, shown: Meter) -> tuple[Network, Tensor | None]:

@@ -14,12 +14,14 @@ from torch import Tensor
 from greymatch.errors import GreymatchError
 from greymatch.files import read_tensors, write_tensors
 from greymatch.settings import TrainingSettings
+from greymatch.together import Share
 from greymatch.training.cause import cause, sharp
 from greymatch.training.interrupt import Interrupt
 from greymatch.training.noise import RunningMean
 from greymatch.training.progress import Meter, Moment
+from greymatch.training.ranks import ALONE, Ranks
 from greymatch.training.recipe import Recipe, Terms, numbers
-from greymatch.training.settling import AFRESH, turn
+from greymatch.training.settling import AFRESH, Settling, turn
 from greymatch.training.state import RunState, load_state, save_state
 from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Judge
@@ -51,6 +53,7 @@ class Loop:
     trackers: list[Tracker]
     fabric: Any
     known_noise: Tensor | None = None
+    ranks: Ranks = ALONE
     state: RunState = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +63,8 @@ class Loop:
             self.network.parameters(), lr=self.settings.rate, weight_decay=self.settings.decay, fused=fused
         )
         self.objective, self.optimizer = self.fabric.setup(self.way.objective, optimizer)
-        self.generator = torch.Generator(device).manual_seed(self.settings.seed)
+        self.generator = self._generator(device).manual_seed(self.settings.seed)
+        self._batch = self.ranks.part(self.settings.batch)
         self.state = RunState(
             noise=self._first_noise(torch.ones(self.way.objective.channels, device=device)),
             gradient=RunningMean.starting(torch.ones((), device=device), 0.99),
@@ -69,6 +73,9 @@ class Loop:
         self._clock = CLOCKS[self.settings.clock]
         self._shown = self._saved = time.monotonic()
         self._rate = (time.monotonic(), 0)
+
+    def _generator(self, device: torch.device) -> torch.Generator:
+        return Share.of(device, self.ranks.rank, self.ranks.count) if self.ranks.count > 1 else torch.Generator(device)
 
     def _first_noise(self, unknown: Tensor) -> RunningMean:
         """What errors count before any is seen: nothing is known, or what the model that it starts from was off by."""
@@ -99,7 +106,7 @@ class Loop:
                 self._begin()
             while not self.state.finished:
                 self._advance()
-                if interrupt.asked:
+                if self.ranks.any(interrupt.asked):
                     self.checkpoint()
                     raise KeyboardInterrupt
         self.checkpoint()
@@ -126,6 +133,8 @@ class Loop:
         now = self._clock()
         self.state.elapsed += now - self._ticked
         self._ticked = now
+        if self.settings.minutes is not None:
+            self.state.elapsed = self.ranks.agreed(self.state.elapsed)
 
     def _step(self) -> Terms:
         for group in self.optimizer.param_groups:
@@ -133,23 +142,24 @@ class Loop:
         sample = self._sample()
         floor = self.network.settings.matching.noise_floor**2
         loss = self.objective(sample, self.state.noise.value.clamp_min(floor), self.generator)
-        if not bool(torch.isfinite(loss.total)):
+        common = self.ranks.mean(loss)
+        if not bool(torch.isfinite(common.total)):
             self._stop_for_nonfinite("loss", cause(self.network, sample, loss, self.way.sampler.labels))
         self.optimizer.zero_grad(set_to_none=True)
         self.fabric.backward(loss.total)
         self._clip()
         self.optimizer.step()
-        self.state.noise = self.state.noise.updated(loss.errors)
+        self.state.noise = self.state.noise.updated(common.errors)
         self.state.step += 1
         self._average()
-        return loss
+        return common
 
     def _sample(self) -> Any:
         """A batch, with the latents of its trajectories once those are settled."""
         self._settle_if_due()
         if self.state.settled is None or self.way.settling is None:
-            return self.way.sampler.draw(self.settings.batch, self.generator)
-        return self.way.settling.draw(self.state.settled, self.settings.batch, self.generator)
+            return self.way.sampler.draw(self._batch, self.generator)
+        return self.way.settling.draw(self.state.settled, self._batch, self.generator)
 
     def _settle_if_due(self) -> None:
         due = turn(self.fraction, self.settings.settle)
@@ -157,10 +167,14 @@ class Loop:
             self.state.turn = due
             with self.averaged_weights():
                 self._tell_noise()
-                self.state.settled = self.way.settling.latents(self.state.settled, due)
-                if due % AFRESH == 1:
-                    self.state.course = self.way.settling.course(self.state.course, self.state.settled)
-                    self.way.settling.follow(self.state.course)
+                self._settle(self.way.settling, due)
+
+    def _settle(self, settling: Settling, due: int) -> None:
+        settled = self.ranks.told(lambda: settling.latents(self.state.settled, due))
+        self.state.settled = settled
+        if due % AFRESH == 1:
+            self.state.course = self.ranks.told(lambda: settling.course(self.state.course, settled))
+            settling.follow(self.state.course)
 
     def _clip(self) -> None:
         """Cut a gradient that is far larger than usual; what is usual is learned as the run goes."""
@@ -200,14 +214,18 @@ class Loop:
     def _validate(self) -> None:
         with self.averaged_weights():
             self._tell_noise()
-            found = self.validator.choose(self.network)
+            found = self.ranks.told(lambda: self.validator.choose(self.network))
             if found.scaled < self.state.best:
                 self.state.best, self.state.best_step, self.state.waited = found.scaled, self.state.step, 0
-                tensors = {name: value.clone() for name, value in self.network.state_dict().items()}
-                write_tensors(self.folder / BEST, tensors, {"kind": "weights", "step": self.state.step})
+                self._keep_best()
             else:
                 self.state.waited += 1
         self.state.validation = found.mse
+
+    def _keep_best(self) -> None:
+        if self.ranks.first:
+            tensors = {name: value.clone() for name, value in self.network.state_dict().items()}
+            write_tensors(self.folder / BEST, tensors, {"kind": "weights", "step": self.state.step})
 
     def _tell_noise(self) -> None:
         """Let the network know how far off its derivatives are; what a solution is off by is none of theirs."""
@@ -228,7 +246,8 @@ class Loop:
         self.network.load_state_dict(tensors)
 
     def checkpoint(self) -> None:
-        save_state(self.folder / LAST, self.state, self.network, self.optimizer, self.generator)
+        if self.ranks.first:
+            save_state(self.folder / LAST, self.state, self.network, self.optimizer, self.generator)
         self._saved = time.monotonic()
 
     def _report(self, loss: Terms, validated: bool) -> None:
@@ -236,6 +255,8 @@ class Loop:
         if not validated and now - self._shown < SHOW_SECONDS:
             return
         self._shown = now
+        if not self.ranks.first:
+            return
         then, step = self._rate
         rate = (self.state.step - step) / max(now - then, 1e-9)
         if now - then > 5:

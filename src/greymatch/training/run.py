@@ -14,10 +14,12 @@ from torch import Tensor
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 from greymatch.files import write_json
+from greymatch.settings_tree import Tree
 from greymatch.training.loop import LAST
 
 PLAN, METRICS, MODEL = "run.json", "metrics.jsonl", "model.safetensors"
 LOCK = ".lock"
+PROCESSES = ("devices", "nodes", "strategy")
 
 
 def run_folder(folder: str | Path | None) -> Path:
@@ -85,6 +87,12 @@ def _stored(path: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_text()))
     except (ValueError, TypeError) as error:
         raise GreymatchError(f"{str(path)!r} is not whole ({error}). Start in a new folder.") from None
+
+
+def of_the_run(settings: Tree) -> dict[str, Any]:
+    """All settings but how many processes there are: another number of them goes on with the same run."""
+    tree = settings.model_dump(mode="json")
+    return tree | {"training": {key: value for key, value in tree["training"].items() if key not in PROCESSES}}
 
 
 def fingerprint(data: Trajectories) -> str:

@@ -15,6 +15,7 @@ from greymatch.models.network import Network
 from greymatch.simulation.objective import Course, Segment
 from greymatch.simulation.start import Start
 from greymatch.simulation.unroll import stage_times
+from greymatch.together import integers
 from greymatch.training.sampler import BANK_BYTES, Source
 from greymatch.training.simulations import Simulations, past_course
 
@@ -49,7 +50,7 @@ class Segments:
     def draw(self, count: int, generator: torch.Generator) -> Segment:
         which = int(torch.randint(len(self.sources), (), generator=generator, device=generator.device))
         source, numbers = self.sources[which], self.startable[which]
-        chosen = numbers[torch.randint(len(numbers), (count,), generator=generator, device=generator.device)]
+        chosen = numbers[integers(len(numbers), (count,), generator, generator.device)]
         rows, window = source.windows.rows(chosen), source.windows.gather(chosen)
         return Segment(
             features=source.features(self.network, chosen),

@@ -14,6 +14,7 @@ from greymatch.models.network import Network
 from greymatch.simulation.objective import Course, Simulated, physics_only
 from greymatch.simulation.start import Start
 from greymatch.simulation.unroll import stage_times
+from greymatch.together import integers
 
 MOST, AT_ONCE = 16_384, 1024
 TIMES_THE_DATA = 4  # a few for each window of the data
@@ -50,7 +51,7 @@ class Simulations:
         return Simulations(Features(*(part[sound] for part in features)), eps[sound])
 
     def draw(self, count: int, generator: torch.Generator) -> Simulated:
-        chosen = torch.randint(len(self.eps), (count,), generator=generator, device=generator.device)
+        chosen = integers(len(self.eps), (count,), generator, generator.device)
         return Simulated(Features(*(part[chosen] for part in self.features)), self.eps[chosen])
 
 

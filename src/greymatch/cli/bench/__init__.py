@@ -9,10 +9,11 @@ import typer
 from greymatch.bench.benchmark import Benchmark
 from greymatch.bench.views import BENCHMARKS
 from greymatch.cli.bench.asked import Asked, commas
-from greymatch.cli.bench.options import Data, Fresh, Jobs, Members, Methods, Noise, Out, Quick, Seeds, Stored, Systems
+from greymatch.cli.bench.options import Data, Fresh, Members, Methods, Noise, Out, Quick, Seeds, Stored, Systems
 from greymatch.cli.bench.perform import perform
 from greymatch.cli.options import Changes, Json, Minutes, Quiet
 from greymatch.cli.output import Output
+from greymatch.cli.places import Dask, Jobs
 from greymatch.errors import GreymatchError
 
 app = typer.Typer(no_args_is_help=True, help="Benchmarks: many runs, kept in one folder, seen from several sides.")
@@ -35,6 +36,7 @@ def _command(benchmark: Benchmark) -> Callable[..., None]:
         data: Data = None,
         out: Out = "results",
         jobs: Jobs = None,
+        dask: Dask = None,
         quick: Quick = False,
         fresh: Fresh = False,
         stored: Stored = False,
@@ -44,7 +46,7 @@ def _command(benchmark: Benchmark) -> Callable[..., None]:
         asked = Asked(systems, methods, seeds, minutes, tuple(changes or ()), draws, tuple(data or ()), quick, noise)
         if fresh and stored:
             raise GreymatchError("`--fresh` replaces results and `--stored` only shows them. Leave one out.")
-        failed = perform(benchmark, asked, out, 0 if stored else jobs, fresh, Output(quiet, as_json))
+        failed = perform(benchmark, asked, out, 0 if stored else jobs, dask, fresh, Output(quiet, as_json))
         raise typer.Exit(1 if failed else 0)
 
     return command

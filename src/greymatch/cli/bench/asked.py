@@ -40,7 +40,7 @@ class Asked:
         return Choice(
             systems=systems,
             methods=self._methods(benchmark),
-            seeds=_seeds(self.seeds)[: 1 if self.quick else None],
+            seeds=seeds_of(self.seeds)[: 1 if self.quick else None],
             changes=self._settings(),
             draws=self.draws or (QUICK_DRAWS if self.quick else None),
             val=QUICK_VAL if self.quick else None,
@@ -91,7 +91,8 @@ def _list(text: str, option: str) -> list[str]:
     return found
 
 
-def _seeds(text: str) -> list[int]:
+def seeds_of(text: str) -> list[int]:
+    """What `--seeds` names."""
     parts = _list(text, "seeds")
     try:
         return list(dict.fromkeys(int(part) for part in parts))

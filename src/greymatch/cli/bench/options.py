@@ -28,9 +28,6 @@ Data = Annotated[
     ),
 ]
 Out = Annotated[str, typer.Option(metavar="FOLDER", help="Where tables, pictures and runs/ go.")]
-Jobs = Annotated[
-    int | None, typer.Option(min=1, help="Runs at a time, one thread each.", show_default="number of cores")
-]
 Quick = Annotated[bool, typer.Option("--quick", help="A short version in minutes, in a folder of its own: OUT/quick.")]
 Stored = Annotated[bool, typer.Option("--stored", help="Run nothing: show the results that are there.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Replace the results that are there.")]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from greymatch.cli.assignments import chosen, with_budget
-from greymatch.cli.bench.perform import sheet_table
 from greymatch.cli.files import folder
 from greymatch.cli.options import Changes, Json, Minutes, Quiet
 from greymatch.cli.output import Output
+from greymatch.cli.sheets import shown
 from greymatch.cli.weather.options import Archived, Every, Years, names, whole_numbers, year_span
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def command(
     results = [_told(bench.perform(run), output) for run in runs]
     found = findings(bench, results, costs(where, data, bench.court.train, runs[0].settings()) if cost else {})
     files = write(bench, found, where)
-    output.show(*(sheet_table(sheet) for sheet in found.sheets.values()), *found.notes)
+    output.show(*(shown(sheet) for sheet in found.sheets.values()), *found.notes)
     output.show(f"written to {where}: {', '.join(path.name for path in files)}")
     output.finish({"notes": found.notes, **{name: sheet.plain() for name, sheet in found.sheets.items()}})
 

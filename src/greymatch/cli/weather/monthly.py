@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from greymatch.cli.assignments import chosen, with_budget
-from greymatch.cli.bench.perform import sheet_table
 from greymatch.cli.files import folder
 from greymatch.cli.options import Changes, Json, Minutes, Quiet, Seed
 from greymatch.cli.output import Output
+from greymatch.cli.sheets import shown
 from greymatch.cli.weather.options import Archived, Years, year_span
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def command(
     write_bytes(where / "monthly.md", "".join(f"**{s.title}**\n\n{s.markdown()}\n" for s in sheets.values()).encode())
     save(lambda: curves(scored, "rmse"), where / "monthly.png")
     output = Output(quiet, as_json)
-    output.show(*(sheet_table(sheet) for sheet in sheets.values()), f"written to {where}")
+    output.show(*(shown(sheet) for sheet in sheets.values()), f"written to {where}")
     output.finish(content)
 
 

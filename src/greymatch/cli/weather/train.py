@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from greymatch.cli.assignments import chosen, with_budget
+from greymatch.cli.launched import first_process
 from greymatch.cli.options import Changes, Json, Minutes, Quiet
 from greymatch.cli.output import Output
 from greymatch.cli.weather.options import Archived
@@ -56,7 +57,7 @@ def command(
     asked = with_budget(chosen(changes or [], **options))
     settings = WeatherSettings.suited(asked.get("method", "vgb-dm")).updated(asked)
     model = train(read(data), settings=settings, folder=out, resume=resume, quiet=quiet)
-    record, output = model.record, Output(quiet, as_json)
+    record, output = model.record, Output(quiet or not first_process(), as_json and first_process())
     output.show(
         f"{record['steps']} steps in {record['seconds']:.0f} s; best at step {record['best_step']}: validation error "
         f"{record['validation_error']:.3g} of the usual change in a step\nmodel: {out / MODEL}"

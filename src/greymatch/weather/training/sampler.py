@@ -11,6 +11,7 @@ from torch import Tensor
 
 from greymatch.matching.bridge import BridgePath
 from greymatch.matching.path import Matched, Path
+from greymatch.together import uniform
 from greymatch.weather.model.network import WeatherNetwork
 from greymatch.weather.training.states import States
 
@@ -50,7 +51,7 @@ class Sampler:
     def draw(self, count: int, generator: torch.Generator) -> Sample:
         device, chosen = generator.device, self.states.draw(count, generator)
         values, hours = self.states.chunk(chosen)
-        part = torch.rand((count, 1), generator=generator, device=device, dtype=torch.float64)
+        part = uniform((count, 1), generator, chosen, torch.float64)
         times = torch.lerp(hours[:, -2:-1], hours[:, -1:], part)
         rows = torch.arange(count, device=device)
         matched = self._matched(values[:, -2:], hours[:, -2:], rows, times, generator)

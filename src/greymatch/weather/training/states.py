@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from greymatch.together import integers
 from greymatch.weather.archive import Archive
 from greymatch.weather.clock import to_times
 from greymatch.weather.model.network import WeatherNetwork
@@ -47,8 +48,7 @@ class States:
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
         """So many of the starts, at random."""
-        chosen = torch.randint(len(self.starts), (count,), generator=generator, device=generator.device)
-        return self.starts[chosen]
+        return self.starts[integers(len(self.starts), (count,), generator, generator.device)]
 
     def chunk(self, starts: Tensor) -> tuple[Tensor, Tensor]:
         """States (B, length, C, lat, lon) and their hours (B, length)."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from greymatch.training.device import fabric
+from greymatch.training.device import fabric, ranks
 from greymatch.training.loop import Loop
-from greymatch.training.progress import Meter, meter
-from greymatch.training.run import MODEL, Lock, check_plan, run_folder
-from greymatch.training.session import run_to_end
+from greymatch.training.progress import Meter, Silent, meter
+from greymatch.training.run import MODEL, of_the_run, run_folder
+from greymatch.training.session import Session
 from greymatch.weather.archive import Archive
 from greymatch.weather.model.model import WeatherModel, load
 from greymatch.weather.model.network import Shape, WeatherNetwork
@@ -50,13 +50,16 @@ def train(
     The budget is `steps`, `minutes` or both, whichever ends first. `folder` holds checkpoints and metrics.
     """
     chosen = _settings(settings or WeatherSettings.suited(method or "vgb-dm"), minutes, steps, method, seed)
-    splits, shown, where = splits or Splits(), progress or meter(quiet), run_folder(folder)
+    machine = fabric(chosen.training)
+    together, splits = ranks(machine), splits or Splits()
+    shown = (progress or meter(quiet)) if together.first else Silent()
+    where, resume = together.told(lambda: (run_folder(folder), resume))
     parts = {name: archive.years(*getattr(splits, name)) for name in ("train", "val")}
     try:
-        model = _trained(Problem(parts["train"], parts["val"], chosen), where, resume, shown)
+        model = _trained(Problem(parts["train"], parts["val"], chosen), where, resume, shown, machine)
     finally:
         shown.close()
-    if folder is None:
+    if folder is None and together.first:
         shutil.rmtree(where, ignore_errors=True)
     return model
 
@@ -72,7 +75,7 @@ class Problem:
     def plan(self) -> dict[str, Any]:
         """What a run must share with another to be the same run."""
         return {
-            "settings": self.settings.model_dump(mode="json"),
+            "settings": of_the_run(self.settings),
             "data": fingerprint(self.train),
             "validation": fingerprint(self.val),
         }
@@ -87,30 +90,28 @@ def fingerprint(archive: Archive) -> str:
     return digest.hexdigest()[:16]
 
 
-def _trained(problem: Problem, folder: Path, resume: bool, shown: Meter) -> WeatherModel:
-    with Lock(folder):
-        check_plan(folder, problem.plan(), resume)
-        if resume and (folder / MODEL).exists():
-            return load(folder / MODEL)
-        loop = _loop(problem, folder, shown)
-        run_to_end(loop, resume)
-        loop.load_best()
-        model = WeatherModel(loop.network.cpu().eval(), _record(loop))
-        model.save(folder / MODEL)
-        return model
+def _trained(problem: Problem, folder: Path, resume: bool, shown: Meter, machine: Any) -> WeatherModel:
+    session = Session(problem.plan(), lambda: _loop(problem, folder, shown, machine), _saved, load)
+    return session.run(folder, resume, ranks(machine))
 
 
-def _loop(problem: Problem, folder: Path, shown: Meter) -> Loop:
+def _saved(loop: Loop) -> WeatherModel:
+    loop.load_best()
+    model = WeatherModel(loop.network.cpu().eval(), _record(loop))
+    model.save(loop.folder / MODEL)
+    return model
+
+
+def _loop(problem: Problem, folder: Path, shown: Meter, machine: Any) -> Loop:
     training = problem.settings.training
-    machine = fabric(training)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
         network = WeatherNetwork.fitting(problem.settings, problem.train)
     network = network.to(machine.device)
     if training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
-    way = WAYS[problem.settings.method](network, problem.train)
-    return Loop(network, way, Validator.of(problem.val, network), training, folder, shown, [], machine)
+    way, validator = WAYS[problem.settings.method](network, problem.train), Validator.of(problem.val, network)
+    return Loop(network, way, validator, training, folder, shown, [], machine, ranks=ranks(machine))
 
 
 def _settings(
