@@ -9,24 +9,11 @@ import typer
 
 from greymatch.cli.assignments import chosen, config, with_budget
 from greymatch.cli.files import folder
-from greymatch.cli.options import (
-    Changes,
-    Config,
-    DataFile,
-    Inputs,
-    Json,
-    Minutes,
-    PhysicsFile,
-    Quiet,
-    States,
-    SystemName,
-    TimeName,
-    TrajectoryName,
-    ValidationFile,
-)
+from greymatch.cli.options import Changes, Config, Json, Minutes, Quiet
 from greymatch.cli.output import Output
 from greymatch.cli.running import Command, forget, started, train
 from greymatch.cli.source import Problem, Source
+from greymatch.cli.spread import spread
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -41,23 +28,13 @@ EXAMPLE = (
 )
 
 
+@spread
 def command(
+    source: Source,
     run: Annotated[
         Path | None, typer.Argument(metavar="FOLDER", help="With --resume: the run.", show_default=False)
     ] = None,
-    system: SystemName = None,
-    physics: PhysicsFile = None,
-    data: DataFile = None,
-    validation: ValidationFile = None,
-    states: States = None,
-    inputs: Inputs = None,
-    trajectory: TrajectoryName = None,
-    time: TimeName = None,
     settings: Config = None,
-    start: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Model file to start from: its weights are reused where they fit."),
-    ] = None,
     changes: Changes = None,
     minutes: Minutes = None,
     steps: Annotated[int | None, typer.Option(help="Budget in steps.")] = None,
@@ -69,7 +46,6 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Fit a model to trajectories: a built-in system's, or your own with your own physics."""
-    source = Source(system, physics, data, validation, states, inputs, trajectory, time, start)
     options = {"training__minutes": minutes, "training__steps": steps, "training__seed": seed, "method": method}
     asked = chosen(changes or [], **options)
     output = Output(quiet, as_json)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from greymatch.cli.files import PICTURES, load_model, read_for, ready
+from greymatch.cli.columns import Columns
+from greymatch.cli.files import PICTURES, load_model, ready
 from greymatch.cli.options import (
     Draws,
     History,
@@ -16,11 +17,10 @@ from greymatch.cli.options import (
     PhysicsFile,
     Quiet,
     Seed,
-    TimeColumn,
-    TrajectoryColumn,
     Until,
 )
 from greymatch.cli.output import Output
+from greymatch.cli.spread import spread
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -37,8 +37,10 @@ SUFFIXES = (".nc", ".zarr", ".netcdf", ".h5", ".npz", ".csv", ".parquet")
 MOST_PANELS = 4
 
 
+@spread
 def command(
     model: Model,
+    columns: Columns,
     history: History,
     out: Annotated[Path, typer.Option(metavar="FILE", help=f"Where the draws go: {', '.join(SUFFIXES)}.")],
     until: Until = None,
@@ -52,8 +54,6 @@ def command(
     seed: Seed = 0,
     physics: PhysicsFile = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help=f"Picture: {', '.join(PICTURES)}.")] = None,
-    trajectory: TrajectoryColumn = "trajectory",
-    time: TimeColumn = "time",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -66,7 +66,7 @@ def command(
     if plot is not None:
         ready(plot, PICTURES, "--plot")
     box = load_model(model, physics)
-    recorded = read_for(box.physics, history, trajectory, time)
+    recorded = columns.as_fitted(model, history).in_memory(box.physics, history)
     given = recorded if until is None else recorded.until(until)
     forecast = box.forecast(given, _times(times, to, given), draws=draws, seed=seed)
     write(forecast, out)

@@ -6,12 +6,13 @@ import json
 import shlex
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from greymatch.cli.columns import COMMAND
 from greymatch.cli.guard import STOPPED
 from greymatch.cli.source import Source
 from greymatch.errors import GreymatchError
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from greymatch.models.greybox import GreyBox
     from greymatch.settings import Settings
     from greymatch.training.progress import Meter, Moment
-
-COMMAND = "command.json"
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Command:
         from greymatch import __version__
         from greymatch.files import write_json
 
-        tree = {"greymatch": __version__, **asdict(self.source.absolute()), "settings": self.settings.model_dump()}
+        tree = {"greymatch": __version__, **self.source.absolute().said(), "settings": self.settings.model_dump()}
         write_json(folder / COMMAND, tree)
 
     @staticmethod
