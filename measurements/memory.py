@@ -39,7 +39,8 @@ def fitted(path: Path, lazy: bool, steps: int) -> int:
     import greymatch as gm
 
     physics = gm.Physics(lambda t, x, p: {"x": -p.k * x.x}, ["x"], {"k": gm.Uniform(0.5, 5)}, order=2)
-    settings = gm.Settings(window=26).updated({"data.shelf": 256, "data.noise": 0.0, "training.validations": 1})
+    small = {"encoder.width": 32, "residual.width": 32, "training.batch": 64, "training.validations": 1}
+    settings = gm.Settings(window=26).updated({"data.shelf": 64, "data.noise": 0.0, **small})
     gm.fit(physics, gm.read(path, lazy=lazy), settings=settings, steps=steps, quiet=True)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -80,7 +81,7 @@ CASES = {
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--fit", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--lazy", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
