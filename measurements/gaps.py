@@ -70,7 +70,10 @@ def table(result: dict[str, Any]) -> str:
     for kind, runs in result["runs"].items():
         errors, omegas = (", ".join(f"{run[key]:.2e}" for run in runs) for key in ("mse", "omega"))
         lines.append(f"| {kind} | {errors} | {omegas} |")
-    lines += ["", f"Ratio of the median MSEs: {result['ratio']:.2f}, after {result['minutes']:g} minutes of one core each."]
+    lines += [
+        "",
+        f"Ratio of the median MSEs: {result['ratio']:.2f}, after {result['minutes']:g} minutes of one core each.",
+    ]
     return "\n".join(lines) + "\n"
 
 

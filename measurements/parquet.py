@@ -62,7 +62,9 @@ def table(result: dict[str, Any]) -> str:
     lines = [f"| {result['rows']:.0e} rows | greymatch [s] | pandas [s] | ratio |", "|---|---|---|---|"]
     for kind in ("best", "median"):
         ours, theirs = (result[kind][name] for name in ("greymatch", "pandas"))
-        lines.append(f"| {kind} of {len(result['seconds']['pandas'])} | {ours:.2f} | {theirs:.2f} | {ours / theirs:.2f} |")
+        lines.append(
+            f"| {kind} of {len(result['seconds']['pandas'])} | {ours:.2f} | {theirs:.2f} | {ours / theirs:.2f} |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -20,7 +20,7 @@ History = Annotated[Path, typer.Option(help="Data file; each trajectory is known
 Until = Annotated[float | None, typer.Option(metavar="T", help="Use the history up to and including this time.")]
 PhysicsFile = Annotated[
     str | None,
-    typer.Option(metavar="FILE.py:NAME", help="Your physics: a Python file and the name of a Physics in it."),
+    typer.Option(metavar="FILE.py[:NAME]", help="Your physics: a Python file, and the name if it has several."),
 ]
 Config = Annotated[Path | None, typer.Option("--config", metavar="FILE.toml", help="Settings.")]
 Changes = Annotated[

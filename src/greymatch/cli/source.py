@@ -73,15 +73,15 @@ class Source:
     def absolute(self) -> Source:
         """The same from whatever folder it is read."""
         paths = {name: str(Path(value).resolve()) for name, value in self.said().items() if name in _FILES}
-        if self.physics and ".py:" in self.physics:
-            file, _, name = self.physics.rpartition(":")
-            paths["physics"] = f"{Path(file).resolve()}:{name}"
+        if self.physics:
+            file, suffix, name = self.physics.partition(".py")
+            paths["physics"] = f"{Path(file + suffix).resolve()}{name}" if suffix else self.physics
         return replace(self, **paths)
 
     @property
     def name(self) -> str:
         """A name for the run's folder."""
-        return self.system or Path((self.physics or "run").rpartition(":")[0]).stem
+        return self.system or Path((self.physics or "run").partition(".py")[0]).stem
 
     def check(self) -> None:
         said = self.said()
