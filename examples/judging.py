@@ -74,7 +74,9 @@ def scores(found: Any) -> dict[str, float]:
 def table(result: dict[str, Any]) -> str:
     """Forecasts and parameters in Markdown, best first; means over the seeds."""
     runs = result["runs"]
-    rows = {f"**greymatch**, {len(runs)} seeds": {name: _mean(runs, name) for name in SCORES}} | result["references"]
+    rows = {
+        f"**greymatch**, {len(runs)} seed{'s' * (len(runs) > 1)}": {name: _mean(runs, name) for name in SCORES}
+    } | result["references"]
     best = sorted(rows.items(), key=lambda row: row[1]["mse"])
     lines = ["| | MSE | MSE / variance | CRPS | 90 % coverage |", "|---|---|---|---|---|"]
     lines += [f"| {name} | {' | '.join(_number(row[one]) for one in SCORES)} |" for name, row in best]

@@ -2,7 +2,7 @@
 
 The data are a table as a field station has it: uneven times, some counts missing, each site with its own rates.
 
-    python examples/predator_prey.py              # a minute of one core for each of three seeds
+    python examples/predator_prey.py              # half a minute of one core for each of three seeds
 """
 
 from __future__ import annotations
@@ -101,4 +101,4 @@ def run(minutes: float, seeds: int, out: Path, **small: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(__doc__, run, minutes=1)
+    main(__doc__, run, minutes=0.5)

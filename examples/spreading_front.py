@@ -2,7 +2,7 @@
 
 The data are a NetCDF file of fields on a line, as a camera or another simulator gives them.
 
-    python examples/spreading_front.py            # a minute of one core for each of three seeds
+    python examples/spreading_front.py            # half a minute of one core for each of three seeds
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ def growth(axis: Any, found: gm.Evaluation) -> None:
 
 def run(minutes: float, seeds: int, out: Path, **small: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        found = compared(problem(Path(folder), **small.pop("data", {})), minutes, seeds, **small)
+        found = compared(problem(Path(folder), **small.pop("data", {})), minutes, seeds, **{"draws": 16} | small)
     write(found["result"], figure(found["evaluation"]), out)
     return found["result"]
 
 
 if __name__ == "__main__":
-    main(__doc__, run, minutes=1)
+    main(__doc__, run, minutes=0.5)

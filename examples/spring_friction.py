@@ -2,7 +2,7 @@
 
 The data are a logger's: one table for each run of the test bench, with displacement and force in its columns.
 
-    python examples/spring_friction.py            # a minute of one core for each of three seeds
+    python examples/spring_friction.py            # half a minute of one core for each of three seeds
 """
 
 from __future__ import annotations
@@ -110,4 +110,4 @@ def run(minutes: float, seeds: int, out: Path, **small: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(__doc__, run, minutes=1)
+    main(__doc__, run, minutes=0.5)
