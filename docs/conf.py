@@ -12,7 +12,8 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
 from greymatch.methods import METHODS
-from greymatch.settings import Settings, known_keys
+from greymatch.settings import Settings
+from greymatch.settings_tree import known_keys
 from greymatch.systems import SYSTEMS
 
 _project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
@@ -60,7 +61,7 @@ def _settings_row(key: str, meaning: str) -> list[str]:
 
 
 myst_substitutions = {
-    "settings_table": _table(["key", "default", "meaning"], [_settings_row(*item) for item in known_keys().items()]),
+    "settings_table": _table(["key", "default", "meaning"], [_settings_row(*item) for item in known_keys(Settings).items()]),
     "methods_table": _table(
         ["method", "", "known physics", "latents drawn, KL paid"],
         [

@@ -67,8 +67,10 @@ def missing_part(found: gm.Evaluation, phase: torch.Tensor, inputs: torch.Tensor
         return network.dynamics.parts(clock, phase.float(), latents.over(phase.shape[1]), inputs).residual.numpy()
 
 
-def scores(found: Any) -> dict[str, float]:
-    return {name: float(getattr(found, name)) for name in SCORES}
+def scores(found: Any) -> dict[str, float | None]:
+    """None for the coverage of a single forecast, which has none."""
+    values = {name: float(getattr(found, name)) for name in SCORES}
+    return {name: None if np.isnan(value) else value for name, value in values.items()}
 
 
 def table(result: dict[str, Any]) -> str:
@@ -99,15 +101,15 @@ def _mean(rows: list[dict[str, Any]], key: str) -> float:
     return float(np.mean([row[key] for row in rows]))
 
 
-def _number(value: float) -> str:
-    return "" if value != value else f"{value:.3g}"
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
 
 
 def write(result: dict[str, Any], figure: Any, folder: Path = RESULTS) -> None:
     """NAME.json, NAME.png, and NAME.md that shows both."""
     folder.mkdir(parents=True, exist_ok=True)
     name = result["example"]
-    (folder / f"{name}.json").write_text(json.dumps(result, indent=1, allow_nan=True) + "\n")
+    (folder / f"{name}.json").write_text(json.dumps(result, indent=1, allow_nan=False) + "\n")
     figure.savefig(folder / f"{name}.png", dpi=110)
     (folder / f"{name}.md").write_text(f"{table(result)}\n![forecasts and the missing term]({name}.png)\n")
     print(table(result))
