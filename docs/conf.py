@@ -61,7 +61,9 @@ def _settings_row(key: str, meaning: str) -> list[str]:
 
 
 myst_substitutions = {
-    "settings_table": _table(["key", "default", "meaning"], [_settings_row(*item) for item in known_keys(Settings).items()]),
+    "settings_table": _table(
+        ["key", "default", "meaning"], [_settings_row(*item) for item in known_keys(Settings).items()]
+    ),
     "methods_table": _table(
         ["method", "", "known physics", "latents drawn, KL paid"],
         [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -115,12 +116,27 @@ def write(result: dict[str, Any], figure: Any, folder: Path = RESULTS) -> None:
     print(table(result))
 
 
-def main(text: str | None, run: Callable[[float, int, Path], Any], minutes: float) -> None:
+def ran(
+    make: Callable[..., Problem],
+    draw: Callable[[gm.Evaluation], Any],
+    minutes: float,
+    seeds: int,
+    out: Path,
+    **more: Any,
+) -> dict[str, Any]:
+    """Make the files, learn from them, judge, and write what was found."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = compared(make(Path(folder), **more.pop("data", {})), minutes, seeds, **more)
+    write(found["result"], draw(found["evaluation"]), out)
+    return found["result"]
+
+
+def main(text: str | None, make: Callable[..., Problem], draw: Callable[[gm.Evaluation], Any], **more: Any) -> None:
     """The command line of an example."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=minutes, help="of one core, for each seed")
+    parser.add_argument("--minutes", type=float, default=0.5, help="of one core, for each seed")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result, table and figure")
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    run(asked.minutes, asked.seeds, asked.out)
+    ran(make, draw, asked.minutes, asked.seeds, asked.out, **more)

@@ -7,7 +7,6 @@ The data are a table as a field station has it: uneven times, some counts missin
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from judging import Problem, compared, main, missing_part, write
+from judging import Problem, main, missing_part
 
 import greymatch as gm
 from greymatch.simulation.simulate import simulate
@@ -93,12 +92,5 @@ def missing(axis: Any, found: gm.Evaluation) -> None:
     axis.legend(frameon=False)
 
 
-def run(minutes: float, seeds: int, out: Path, **small: Any) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        found = compared(problem(Path(folder), **small.pop("data", {})), minutes, seeds, **small)
-    write(found["result"], figure(found["evaluation"]), out)
-    return found["result"]
-
-
 if __name__ == "__main__":
-    main(__doc__, run, minutes=0.5)
+    main(__doc__, problem, figure)

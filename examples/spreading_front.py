@@ -7,14 +7,13 @@ The data are a NetCDF file of fields on a line, as a camera or another simulator
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
-from judging import Problem, compared, main, missing_part, write
+from judging import Problem, main, missing_part
 
 import greymatch as gm
 from greymatch.simulation.simulate import simulate
@@ -87,12 +86,5 @@ def growth(axis: Any, found: gm.Evaluation) -> None:
     axis.legend(frameon=False)
 
 
-def run(minutes: float, seeds: int, out: Path, **small: Any) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        found = compared(problem(Path(folder), **small.pop("data", {})), minutes, seeds, **{"draws": 16} | small)
-    write(found["result"], figure(found["evaluation"]), out)
-    return found["result"]
-
-
 if __name__ == "__main__":
-    main(__doc__, run, minutes=0.5)
+    main(__doc__, problem, figure, draws=16)
