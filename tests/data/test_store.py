@@ -54,16 +54,28 @@ def test_all_parts_together_are_the_store(tmp_path: Path, suffix: str):
 
 def test_nothing_but_the_part_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     store = lazily(stored(tmp_path, waves(), ".zarr", (2, 40)), states=["x"])
+    blocks = store.blocks(2)[1:3]
     read_in: list[tuple[int, ...]] = []
     load = xr.Dataset.load
 
     def noted(self: xr.Dataset, **asked):
+        assert "u" not in self
         read_in.append(tuple(self.sizes.values()))
         return load(self, **asked)
 
     monkeypatch.setattr(xr.Dataset, "load", noted)
-    store.part(store.blocks(2)[1:3])
-    assert all(trajectories <= 2 for trajectories, _ in read_in)
+    store.part(blocks)
+    assert read_in == [(2, 40), (2, 40)]
+
+
+def test_fields_are_read_too():
+    axes = ("trajectory", "time", "y", "x")
+    values = np.random.default_rng(0).normal(size=(4, 6, 3, 5))
+    values[1, 2] = np.nan
+    found = lazily(xr.Dataset({"u": (axes, values)}, {"time": np.arange(6.0)}).chunk(trajectory=1)).sample()
+    assert (found.grid, found.labels.tolist()) == (("y", "x"), [0, 1, 2, 3])
+    np.testing.assert_array_equal(found.values[2, :, 0], values[2])
+    assert not bool(found.mask[1, 2].any())
 
 
 def test_a_long_recording_comes_in_pieces_on_its_own_clock(tmp_path: Path):

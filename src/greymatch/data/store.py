@@ -68,7 +68,7 @@ class Store:
     @cached_property
     def head(self) -> Trajectories:
         """The beginning of the first recording: what it holds is what all of them hold."""
-        head = self._loaded(0, 1, slice(0, LONGEST))
+        head = self._loaded(0, 1, slice(0, LONGEST), self.dataset)
         data = self.taken(head)
         own = [dim for name in data.inputs.names for dim in head[name].dims] if data.inputs else []
         if self.dataset.sizes[self.axis] > LONGEST and set(own) - {self.trajectory, self.axis}:
@@ -77,6 +77,13 @@ class Store:
                 f"times of the states, along {self.axis!r}; they run along {own}. Interpolate them, or leave out lazy."
             )
         return data
+
+    @cached_property
+    def asked(self) -> xr.Dataset:
+        """The dataset without what runs along time and is not asked for."""
+        used = {*self.head.states, *(self.head.inputs.names if self.head.inputs else ())}
+        along = [name for name, array in self.dataset.data_vars.items() if self.axis in array.dims]
+        return self.dataset.drop_vars([name for name in along if name not in used])
 
     def __len__(self) -> int:
         return self.extent.trajectories
@@ -112,8 +119,8 @@ class Store:
         parts = [self.taken(self._loaded(row % len(self), row % len(self) + 1, slice(None))) for row in asked]
         return join(parts, [f"trajectory {part.labels[0]}" for part in parts])
 
-    def _loaded(self, first: int, last: int, points: slice) -> xr.Dataset:
-        whole = self.dataset
+    def _loaded(self, first: int, last: int, points: slice, dataset: xr.Dataset | None = None) -> xr.Dataset:
+        whole = self.asked if dataset is None else dataset
         if self.trajectory in whole.dims:
             whole = whole.isel({self.trajectory: slice(first, last)})
             if self.trajectory not in whole.coords:

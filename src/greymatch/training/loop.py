@@ -162,12 +162,13 @@ class Loop:
         due = turn(self.fraction, self.settings.settle)
         if self.way.settling and due > self.state.turn:
             self.state.turn = due
-            if self._restock(SHELVES + due):
+            restocked = self._restock(SHELVES + due)
+            if restocked:
                 self.state.settled = self.state.course = None
             with self.averaged_weights():
                 self._tell_noise()
                 self.state.settled = self.way.settling.latents(self.state.settled, due)
-                if due % AFRESH == 1:
+                if restocked or due % AFRESH == 1:
                     self.state.course = self.way.settling.course(self.state.course, self.state.settled)
                     self.way.settling.follow(self.state.course)
 
