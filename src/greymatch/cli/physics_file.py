@@ -47,8 +47,14 @@ def _only(known: list[str], path: Path) -> str:
     return known[0]
 
 
+def parted(text: str) -> tuple[str, str | None]:
+    """FILE.py:NAME in its two parts; None without a name."""
+    file, _, name = text.rpartition(":")
+    return (text, None) if text.endswith(".py") else (file, name)
+
+
 def _split(text: str) -> tuple[Path, str | None]:
-    file, name = (text, None) if text.endswith(".py") else (text.rpartition(":")[0], text.rpartition(":")[2])
+    file, name = parted(text)
     if not file.endswith(".py") or not (name is None or name.isidentifier()):
         raise GreymatchError(f"`--physics` must be FILE.py:NAME, such as swing.py:physics; got {text!r}.")
     path = Path(file)

@@ -10,7 +10,7 @@ import typer
 
 from greymatch.cli.columns import Columns
 from greymatch.cli.options import PhysicsFile
-from greymatch.cli.physics_file import load_physics
+from greymatch.cli.physics_file import load_physics, parted
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Source:
     def said(self) -> dict[str, Any]:
         """Whatever was said, by the names of the options."""
         mine = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "columns"}
-        return {name: value for name, value in mine.items() if value} | self.columns.said()
+        return {name: value for name, value in mine.items() if value not in (None, False)} | self.columns.said()
 
     def words(self) -> list[str]:
         """The same as they are typed."""
@@ -74,14 +74,14 @@ class Source:
         """The same from whatever folder it is read."""
         paths = {name: str(Path(value).resolve()) for name, value in self.said().items() if name in _FILES}
         if self.physics:
-            file, suffix, name = self.physics.partition(".py")
-            paths["physics"] = f"{Path(file + suffix).resolve()}{name}" if suffix else self.physics
+            file, name = parted(self.physics)
+            paths["physics"] = f"{Path(file).resolve()}:{name}" if name else str(Path(file).resolve())
         return replace(self, **paths)
 
     @property
     def name(self) -> str:
         """A name for the run's folder."""
-        return self.system or Path((self.physics or "run").partition(".py")[0]).stem
+        return self.system or Path(parted(self.physics or "run.py")[0]).stem
 
     def check(self) -> None:
         said = self.said()

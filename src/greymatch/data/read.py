@@ -68,6 +68,7 @@ def read(
     data = gm.read("circuit.csv", states=["voltage", "current"], inputs=["source"], input_kind="hold")
     data = gm.read("bench.csv", states={"angle": "theta_deg"}, time="stamp", units={"time": "s", "angle": "deg"})
     data = gm.read("runs/*.csv", inputs={"drive": np.sin})        # one recording per file, named by its file
+    store = gm.read("large.zarr", lazy=True)                      # left on disk
     ```
 
     A table has one row per trajectory and time; without a trajectory column it is one trajectory. A Dataset
