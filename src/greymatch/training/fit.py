@@ -76,6 +76,8 @@ def fit(
     """
     sample = sampled(data, settings and settings.data.shelf)
     check_data(physics, sample, "data")
+    if validation is not None:
+        check_data(physics, sampled(validation), "validation")
     warm = None if start is None else Warm.of(start)
     found = Suited(settings, []) if settings else choose(physics, sample, warm)
     settings = _settings(found.settings, minutes, steps, seed, method)
