@@ -102,7 +102,7 @@ myst_substitutions = {
 # --- results: what the benchmarks wrote is shown where a page says <!-- results: NAME -->
 
 _RESULTS = Path(__file__).parents[1] / "results"
-_SHOWN = re.compile(r"^<!-- results: ([\w-]+) -->$", re.MULTILINE)
+_SHOWN = re.compile(r"^<!-- results: ([\w/-]+) -->$", re.MULTILINE)
 
 
 def _with_results(app: Any, page: str, source: list[str]) -> None:
@@ -110,8 +110,9 @@ def _with_results(app: Any, page: str, source: list[str]) -> None:
         path = _RESULTS / f"{place[1]}.md"
         app.env.note_dependency(str(path))
         if not path.exists():
-            return f":::{{note}}\nNot in this tree yet. Make it with `greymatch bench {place[1]}`.\n:::"
-        return path.read_text(encoding="utf-8").replace("](", "](../results/")
+            return f":::{{note}}\nNot in this tree yet: {place[1]}. Its command is named above.\n:::"
+        up = "../" * (1 + page.count("/"))
+        return path.read_text(encoding="utf-8").replace("](", f"]({up}{path.parent.relative_to(_RESULTS.parent)}/")
 
     source[0] = _SHOWN.sub(shown, source[0])
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from greymatch.checking.check import check as check
     from greymatch.data.noise import estimate_noise as estimate_noise
     from greymatch.data.read import read as read
+    from greymatch.data.store import Store as Store
     from greymatch.data.trajectories import Trajectories as Trajectories
     from greymatch.data.write import write as write
     from greymatch.errors import GreymatchError as GreymatchError
@@ -57,6 +58,7 @@ _HOMES = {
     "Physics": "physics.physics",
     "Posterior": "forecast.posterior",
     "Settings": "settings",
+    "Store": "data.store",
     "StoredForecast": "forecast.stored",
     "Trajectories": "data.trajectories",
     "TruncatedNormal": "physics.priors",

@@ -17,6 +17,9 @@ class DataSettings(Section):
         description="standard deviation of each state's observations: auto (estimated), one number for all, or "
         "data.noise.STATE for each; 0: none, and nothing is smoothed",
     )
+    shelf: int | None = Field(
+        default=None, ge=2, description="recordings, or pieces of long ones, of a lazy store in memory at a time"
+    )
 
 
 class EncoderSettings(Section):

@@ -57,9 +57,8 @@ def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _put(tree: dict[str, Any], key: str, value: Any, known: dict[str, FieldInfo]) -> None:
     table, _, name = key.rpartition(".")
-    if table in known and _is_table(
-        known[table]
-    ):  # one entry of a table, such as data.noise.STATE: what was said of the others stays
+    if table in known and _is_table(known[table]):
+        # one entry, such as data.noise.STATE: what was said of the others stays
         _put(tree, table, {**_entries(tree, table), name: value}, known)
         return
     if key not in known:

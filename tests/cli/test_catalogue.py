@@ -111,7 +111,7 @@ def test_bad_physics(greymatch, user: Path, change: Change, told: str) -> None:
     ("physics", "told"),
     [
         ("none.py:physics", "no file 'none.py'"),
-        ("swing.py", "must be FILE.py:NAME"),
+        ("none.py", "no file 'none.py'"),
         ("swing.txt:physics", "must be FILE.py:NAME"),
         ("run:physics", "must be FILE.py:NAME"),
         ("swing.py:number", "is of type int"),

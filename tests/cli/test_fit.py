@@ -136,3 +136,28 @@ def test_broken_command_file_is_refused(greymatch, user: Path) -> None:
     done = greymatch("fit", "--resume", "run")
     assert done.code == 2
     assert "is not what `greymatch fit` wrote" in done.err
+
+
+def test_a_lazy_store_is_learned_from_in_parts_and_resumed(greymatch, user: Path) -> None:
+    data = gm.read("train.csv", trajectory="id", time="t", states=["angle"])
+    data.to_dataset().to_zarr("train.zarr", zarr_format=2, encoding={"angle": {"chunks": (2, 100)}})
+    words = ("fit", "--physics", "swing.py", "--data", "train.zarr", "--lazy", "--set", "data.shelf=4", "--steps", 4)
+    done = greymatch(*words, *TINY, "--out", "lazy", "--json")
+    assert done.code == 0, done.err
+    assert done.json["trajectories"]["train"] == 4 < len(data)
+    assert json.loads((user / "lazy/command.json").read_text())["lazy"] is True
+    assert greymatch("fit", "--resume", "lazy", "--lazy").code == 0
+    assert greymatch("check", *words[1:-2], *TINY).code == 0
+
+
+def test_renamed_columns_are_remembered_by_the_model(greymatch, user: Path) -> None:
+    text = Path("train.csv").read_text()
+    Path("bench.csv").write_text(text.replace("angle", "theta_deg", 1))
+    named = ("--trajectory", "id", "--time", "t", "--states", "angle=theta_deg", "--units", "angle=deg")
+    physics = ("--physics", "swing.py")
+    done = greymatch("fit", *physics, "--data", "bench.csv", *named, *TINY, "--steps", 2, "--out", "renamed")
+    assert done.code == 0, done.err
+    shown = ("--history", "bench.csv", "--until", 1.5, "--to", 2.0, "--draws", 2, "--out", "out.nc")
+    done = greymatch("forecast", "renamed/model.safetensors", *physics, *shown)
+    assert done.code == 0, done.err
+    assert gm.Forecast.read("out.nc").units["angle"] == "deg"

@@ -22,6 +22,17 @@ def test_names_a_physics_in_a_file(file: Path) -> None:
     assert load_physics(f"{file}:physics").states == ("a",)
 
 
+def test_the_only_physics_of_a_file_needs_no_name(file: Path) -> None:
+    assert load_physics(str(file)).states == ("a",)
+
+
+@pytest.mark.parametrize("more", ["other = physics\n", "del physics\n"])
+def test_several_or_none_need_one(file: Path, more: str) -> None:
+    file.write_text(PHYSICS + more)
+    with pytest.raises(GreymatchError, match="takes the only Physics of a file"):
+        load_physics(str(file))
+
+
 def test_file_may_import_from_beside_it_and_leaves_the_path_alone(file: Path) -> None:
     (file.parent / "greymatch_test_rates.py").write_text("STATE = 'a'\n")
     file.write_text("from greymatch_test_rates import STATE\n" + PHYSICS)
@@ -30,7 +41,7 @@ def test_file_may_import_from_beside_it_and_leaves_the_path_alone(file: Path) ->
     assert sys.path == before
 
 
-@pytest.mark.parametrize("text", ["decay.py", "decay:physics", "decay.py:", "decay.py:a b", ":physics", ""])
+@pytest.mark.parametrize("text", ["decay.txt", "decay:physics", "decay.py:", "decay.py:a b", ":physics", ""])
 def test_the_form_is_file_and_name(text: str) -> None:
     with pytest.raises(GreymatchError, match=r"must be FILE\.py:NAME"):
         load_physics(text)

@@ -181,7 +181,7 @@ def test_what_cannot_be_read_is_refused_with_help(case, tmp_path):
     made = make(tmp_path)
     source, options = made if isinstance(made, tuple) else (made, {})
     with pytest.raises(GreymatchError) as caught:
-        read(source, **options)  # pyright: ignore[reportArgumentType] - that is the point
+        read(source, **options)  # pyright: ignore[reportCallIssue] - that is the point
     message = str(caught.value)
     assert re.search(said, message, re.DOTALL), message
     assert len(message) < ONE_SCREEN

@@ -48,7 +48,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def survives(source: object, **options: object) -> None:
     with suppress(GreymatchError):
-        assert isinstance(read(source, **options), Trajectories)  # pyright: ignore[reportArgumentType]
+        assert isinstance(read(source, **options), Trajectories)  # pyright: ignore[reportCallIssue]
 
 
 def spoiled(content: bytes, kept: float, edits: list[tuple[float, int]]) -> bytes:

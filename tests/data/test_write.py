@@ -25,7 +25,7 @@ def small(**changes: object) -> Trajectories:
 
 def round_trip(data: Trajectories, name: str, **options: object) -> Trajectories:
     with tempfile.TemporaryDirectory() as folder:
-        return read(write(data, Path(folder) / name), **options)  # pyright: ignore[reportArgumentType]
+        return read(write(data, Path(folder) / name), **options)  # pyright: ignore[reportCallIssue]
 
 
 @pytest.mark.parametrize("name", ["a.nc", "a.h5", "a.zarr", "a.npz"])

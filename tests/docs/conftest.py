@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import greymatch
+from greymatch.data.store import Store
 from greymatch.data.trajectories import Trajectories
 from greymatch.models.greybox import GreyBox
 from greymatch.physics.physics import Physics
@@ -41,11 +42,11 @@ def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, atmosphere: Path) -
     monkeypatch.setattr(calibration, "DRAWS", 4)
 
 
-def _fit(physics: Physics, data: Trajectories, **asked: Any) -> GreyBox:
+def _fit(physics: Physics, data: Trajectories | Store, **asked: Any) -> GreyBox:
     """`fit` with a small budget; pages that fit the same share it, unless they ask for files or trackers."""
     settings = (asked.pop("settings", None) or suited(physics, data)).updated(SMALL)
     asked |= {"steps": min(asked.get("steps") or MOST_STEPS, MOST_STEPS), "minutes": None, "quiet": True}
-    if asked.keys() & {"folder", "trackers", "validation"}:
+    if isinstance(data, Store) or asked.keys() & {"folder", "trackers", "validation"}:
         return fit(physics, data, settings=settings, **asked)
     key = f"{physics.describe()} {fingerprint(data)} {settings} {asked}"
     if key not in _fitted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,13 @@ def test_without_friction_energy_is_kept(example: dict[str, Any]):
     moving = fast**2 + 0.5 * slow**2 + fast * slow * torch.cos(upper - lower)
     energy = moving - 4.0 * (2 * torch.cos(upper) + torch.cos(lower))
     torch.testing.assert_close(energy, energy[:, :1].expand_as(energy), rtol=1e-6, atol=1e-6)
+
+
+def test_the_gain_is_written(example: dict[str, Any], tmp_path: Path):
+    found = {25: {"at random": [0.2, 0.9], "single pendulum": [0.1, 0.6]}}
+    example["write"](found, 3, tmp_path)
+    assert "| 25 | 2.00e-01 | 1.00e-01 | 2.0 | 0.900, 0.600 |" in (tmp_path / "double-pendulum.md").read_text()
+    assert json.loads((tmp_path / "double-pendulum.json").read_text())["seeds"] == 3
 
 
 def test_it_runs_and_compares_both_starts(example: dict[str, Any], capsys: pytest.CaptureFixture[str]):

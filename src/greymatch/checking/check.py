@@ -11,6 +11,7 @@ from greymatch.checking.confounding import confounding
 from greymatch.checking.facts import facts
 from greymatch.checking.finding import Finding, Level, problem
 from greymatch.checking.points import Points
+from greymatch.data.store import Store, sampled
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 from greymatch.matching.observed import interpolated
@@ -62,15 +63,18 @@ class Check:
 
 def check(
     physics: Physics,
-    data: Trajectories,
-    validation: Trajectories | None = None,
+    data: Trajectories | Store,
+    validation: Trajectories | Store | None = None,
     *,
     settings: Settings | None = None,
 ) -> Check:
     """Try `physics` on `data` without training: in seconds, everything that would keep a fit from being good.
 
     Raises only for arguments of the wrong kind; what is wrong with physics and data is in `findings`.
+    Of a `Store`, a sample is tried.
     """
+    data = sampled(data, settings and settings.data.shelf)
+    validation = None if validation is None else sampled(validation)
     if not (isinstance(physics, Physics) and isinstance(data, Trajectories)):
         check_data(physics, data, "data")
     told = _Told()

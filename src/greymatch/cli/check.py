@@ -10,22 +10,10 @@ import typer
 
 from greymatch.cli.assignments import assignments, config
 from greymatch.cli.guard import WRONG_INPUT
-from greymatch.cli.options import (
-    Changes,
-    Config,
-    DataFile,
-    Inputs,
-    Json,
-    PhysicsFile,
-    Quiet,
-    States,
-    SystemName,
-    TimeName,
-    TrajectoryName,
-    ValidationFile,
-)
+from greymatch.cli.options import Changes, Config, Json, Quiet
 from greymatch.cli.output import Output
 from greymatch.cli.source import Source
+from greymatch.cli.spread import spread
 
 if TYPE_CHECKING:
     from greymatch.checking.check import Check
@@ -33,15 +21,9 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: greymatch check --physics swing.py:physics --data swings.csv --trajectory id --time t"
 
 
+@spread
 def command(
-    system: SystemName = None,
-    physics: PhysicsFile = None,
-    data: DataFile = None,
-    validation: ValidationFile = None,
-    states: States = None,
-    inputs: Inputs = None,
-    trajectory: TrajectoryName = None,
-    time: TimeName = None,
+    source: Source,
     settings: Config = None,
     changes: Changes = None,
     quiet: Quiet = False,
@@ -54,7 +36,6 @@ def command(
     from greymatch.checking.check import check
     from greymatch.settings_tree import flat
 
-    source = Source(system, physics, data, validation, states, inputs, trajectory, time)
     told = flat(config(settings)) | assignments(changes or [])
     problem = source.open()
     found = check(problem.physics, problem.data, problem.validation, settings=problem.settings.updated(told))
@@ -68,8 +49,7 @@ def command(
 
 def next_words(source: Source) -> list[str]:
     """The fit that this was a check for."""
-    said = [word for name, value in source.said().items() for word in (f"--{name}", value)]
-    return ["greymatch", "fit", *said, "--out", f"runs/{source.name}"]
+    return ["greymatch", "fit", *source.words(), "--out", f"runs/{source.name}"]
 
 
 def _settings_words(settings: object, changes: list[str] | None) -> list[str]:

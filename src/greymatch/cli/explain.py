@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from greymatch.cli.files import load_model, read_history, ready
-from greymatch.cli.options import Json, Model, PhysicsFile, Quiet, TimeColumn, TrajectoryColumn
+from greymatch.cli.columns import Columns
+from greymatch.cli.files import load_model, ready
+from greymatch.cli.options import Json, Model, PhysicsFile, Quiet
 from greymatch.cli.output import Output
+from greymatch.cli.spread import spread
 
 if TYPE_CHECKING:
     from greymatch.explain import Explanation
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: greymatch explain model.safetensors --data train.nc --out missing.json"
 
 
+@spread
 def command(
     model: Model,
+    columns: Columns,
     data: Annotated[Path, typer.Option(help="Data file with whole trajectories, such as the model was fitted to.")],
     degree: Annotated[int, typer.Option(min=1, help="Highest degree of a term.")] = 3,
     among: Annotated[
@@ -26,8 +30,6 @@ def command(
     ] = None,
     physics: PhysicsFile = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The terms and their coefficients (.json).")] = None,
-    trajectory: TrajectoryColumn = "trajectory",
-    time: TimeColumn = "time",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -39,7 +41,7 @@ def command(
         ready(out, (".json",))
     box = load_model(model, physics)
     names = [name.strip() for name in among.split(",")] if among else None
-    found = box.explain(read_history(box.physics, data, None, trajectory, time), degree, names)
+    found = box.explain(columns.as_fitted(model, data).in_memory(box.physics, data), degree, names)
     told = tree(found)
     if out is not None:
         write_json(out, plain(told))

@@ -10,9 +10,7 @@ from greymatch.cli.physics_file import load_physics
 from greymatch.errors import GreymatchError, did_you_mean
 
 if TYPE_CHECKING:
-    from greymatch.data.trajectories import Trajectories
     from greymatch.models.greybox import GreyBox
-    from greymatch.physics.physics import Physics
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -45,15 +43,3 @@ def load_model(path: Path, physics: str | None) -> GreyBox:
         if known is None and "not built in" in str(error):
             raise GreymatchError(f"{error} On the command line: --physics FILE.py:NAME.") from None
         raise
-
-
-def read_for(physics: Physics, path: Path, trajectory: str, time: str) -> Trajectories:
-    """The states and inputs of `physics` from a data file."""
-    from greymatch.data.read import read
-
-    return read(path, states=physics.states, inputs=physics.inputs, trajectory=trajectory, time=time)
-
-
-def read_history(physics: Physics, path: Path, until: float | None, trajectory: str, time: str) -> Trajectories:
-    history = read_for(physics, path, trajectory, time)
-    return history if until is None else history.until(until)

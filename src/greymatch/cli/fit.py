@@ -10,24 +10,11 @@ import typer
 from greymatch.cli.assignments import chosen, config, with_budget
 from greymatch.cli.files import folder
 from greymatch.cli.launched import first_process, launched, to_be_launched
-from greymatch.cli.options import (
-    Changes,
-    Config,
-    DataFile,
-    Inputs,
-    Json,
-    Minutes,
-    PhysicsFile,
-    Quiet,
-    States,
-    SystemName,
-    TimeName,
-    TrajectoryName,
-    ValidationFile,
-)
+from greymatch.cli.options import Changes, Config, Json, Minutes, Quiet
 from greymatch.cli.output import Output
 from greymatch.cli.running import Command, forget, started, train
 from greymatch.cli.source import Problem, Source
+from greymatch.cli.spread import spread
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -44,23 +31,13 @@ EXAMPLE = (
 )
 
 
+@spread
 def command(
+    source: Source,
     run: Annotated[
         Path | None, typer.Argument(metavar="FOLDER", help="With --resume: the run.", show_default=False)
     ] = None,
-    system: SystemName = None,
-    physics: PhysicsFile = None,
-    data: DataFile = None,
-    validation: ValidationFile = None,
-    states: States = None,
-    inputs: Inputs = None,
-    trajectory: TrajectoryName = None,
-    time: TimeName = None,
     settings: Config = None,
-    start: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Model file to start from: its weights are reused where they fit."),
-    ] = None,
     changes: Changes = None,
     minutes: Minutes = None,
     steps: Annotated[int | None, typer.Option(help="Budget in steps.")] = None,
@@ -75,7 +52,6 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Fit a model to trajectories: a built-in system's, or your own with your own physics."""
-    source = Source(system, physics, data, validation, states, inputs, trajectory, time, start)
     options = {"training__minutes": minutes, "training__steps": steps, "training__seed": seed, "method": method}
     machines = {"training__devices": devices, "training__nodes": nodes, "training__strategy": strategy}
     asked = chosen(changes or [], **options, **machines)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from greymatch.cli.files import PICTURES, load_model, read_for, ready
+from greymatch.cli.columns import Columns
+from greymatch.cli.files import PICTURES, load_model, ready
 from greymatch.cli.options import (
     Draws,
     History,
@@ -17,11 +18,10 @@ from greymatch.cli.options import (
     PhysicsFile,
     Quiet,
     Seed,
-    TimeColumn,
-    TrajectoryColumn,
     Until,
 )
 from greymatch.cli.output import Output
+from greymatch.cli.spread import spread
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -40,8 +40,10 @@ MOST_PANELS = 4
 STREAMED = ".zarr"
 
 
+@spread
 def command(
     model: Model,
+    columns: Columns,
     history: History,
     out: Annotated[Path, typer.Option(metavar="FILE", help=f"Where the draws go: {', '.join(SUFFIXES)}.")],
     until: Until = None,
@@ -56,8 +58,6 @@ def command(
     physics: PhysicsFile = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a .zarr store that was stopped.")] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help=f"Picture: {', '.join(PICTURES)}.")] = None,
-    trajectory: TrajectoryColumn = "trajectory",
-    time: TimeColumn = "time",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -70,7 +70,7 @@ def command(
     if plot is not None:
         ready(plot, PICTURES, "--plot")
     box = load_model(model, physics)
-    recorded = read_for(box.physics, history, trajectory, time)
+    recorded = columns.as_fitted(model, history).in_memory(box.physics, history)
     given = recorded if until is None else recorded.until(until)
     how = {"times": _times(times, to, given), "draws": draws, "seed": seed}
     made = _streamed(box, given, how, out, resume) if out.suffix == STREAMED else _written(box, given, how, out)

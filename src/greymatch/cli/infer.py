@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from greymatch.cli.files import load_model, read_history, ready
-from greymatch.cli.options import History, Json, Model, PhysicsFile, Quiet, Seed, TimeColumn, TrajectoryColumn, Until
+from greymatch.cli.columns import Columns
+from greymatch.cli.files import load_model, ready
+from greymatch.cli.options import History, Json, Model, PhysicsFile, Quiet, Seed, Until
 from greymatch.cli.output import Output
+from greymatch.cli.spread import spread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +24,10 @@ TABLES, DRAWS = (".csv", ".parquet"), (".nc", ".netcdf", ".h5", ".zarr")
 SHOWN = 20
 
 
+@spread
 def command(
     model: Model,
+    columns: Columns,
     history: History,
     until: Until = None,
     level: Annotated[float, typer.Option(help="Share of the posterior within the interval.")] = 0.9,
@@ -34,8 +38,6 @@ def command(
         Path | None,
         typer.Option(metavar="FILE", help=f"Means and intervals ({', '.join(TABLES)}) or draws ({', '.join(DRAWS)})."),
     ] = None,
-    trajectory: TrajectoryColumn = "trajectory",
-    time: TimeColumn = "time",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -46,7 +48,8 @@ def command(
     if out is not None:
         ready(out, TABLES + DRAWS)
     box = load_model(model, physics)
-    posterior = box.infer(read_history(box.physics, history, until, trajectory, time), draws=draws, seed=seed)
+    recorded = columns.as_fitted(model, history).in_memory(box.physics, history)
+    posterior = box.infer(recorded if until is None else recorded.until(until), draws=draws, seed=seed)
     found = summary(posterior, level)
     if out is not None:
         save(posterior, found, out)

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greymatch.cli.columns import Columns
 from greymatch.cli.files import folder
-from greymatch.cli.options import Json, Quiet, TimeName, TrajectoryName
+from greymatch.cli.options import Json, Quiet
 from greymatch.cli.output import Output
+from greymatch.cli.source import Source
+from greymatch.cli.spread import spread
 from greymatch.errors import GreymatchError, did_you_mean
 
 if TYPE_CHECKING:
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
 EXAMPLE = "Examples:\n\ngreymatch init swing --kind second --data swings.csv\n\ngreymatch init --example"
 
 
+@spread
 def command(
+    columns: Columns,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the files: NAME.py and NAME.toml.")] = "my_physics",
     kind: Annotated[
         str, typer.Option(help="first (order), second (order: accelerations) or field (on a grid).")
@@ -28,8 +33,6 @@ def command(
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your recordings, whose names the starter is to use.")
     ] = None,
-    trajectory: TrajectoryName = None,
-    time: TimeName = None,
     example: Annotated[bool, typer.Option("--example", help="Write recordings to try it on, too.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -40,7 +43,7 @@ def command(
     starter = _starter(kind)
     if example and data is not None:
         raise GreymatchError("`--example` writes recordings of its own; leave out --data or --example.")
-    recorded = _recorded(data, trajectory, time)
+    recorded = None if data is None else columns.in_memory(None, data)
     used = data or Path(f"{name}{starter.suffix}")
     texts = {Path(f"{name}.py"): _physics(starter, name, used, recorded), Path(f"{name}.toml"): starter.settings()}
     _check_free([*texts, *([used] if example else [])])
@@ -49,9 +52,7 @@ def command(
     if example:
         _write_example(starter, used)
     words = ["--physics", f"{name}.py:physics", "--data", str(used)]
-    words += [
-        word for option, value in (("--trajectory", trajectory), ("--time", time)) if value for word in (option, value)
-    ]
+    words += Source(columns=columns).words()
     _tell(Output(quiet, as_json), [*map(str, texts), *([str(used)] if example else [])], words)
 
 
@@ -61,12 +62,6 @@ def _starter(kind: str) -> Starter:
     if kind not in STARTERS:
         raise GreymatchError(f"`--kind` must be one of {list(STARTERS)}; got {kind!r}.{did_you_mean(kind, STARTERS)}")
     return STARTERS[kind]
-
-
-def _recorded(data: Path | None, trajectory: str | None, time: str | None) -> Trajectories | None:
-    from greymatch.data.read import read
-
-    return None if data is None else read(data, trajectory=trajectory or "trajectory", time=time or "time")
 
 
 def _physics(starter: Starter, name: str, used: Path, recorded: Trajectories | None) -> str:

@@ -20,22 +20,8 @@ History = Annotated[Path, typer.Option(help="Data file; each trajectory is known
 Until = Annotated[float | None, typer.Option(metavar="T", help="Use the history up to and including this time.")]
 PhysicsFile = Annotated[
     str | None,
-    typer.Option(metavar="FILE.py:NAME", help="Your physics: a Python file and the name of a Physics in it."),
+    typer.Option(metavar="FILE.py[:NAME]", help="Your physics: a Python file, and the name if it has several."),
 ]
-TrajectoryColumn = Annotated[str, typer.Option("--trajectory", metavar="COL", help="Name of the trajectory column.")]
-TimeColumn = Annotated[str, typer.Option("--time", metavar="COL", help="Name of the time column.")]
-SystemName = Annotated[str | None, typer.Option("--system", metavar="NAME", help="A built-in system.")]
-DataFile = Annotated[str | None, typer.Option("--data", metavar="FILE", help="Trajectories to learn from.")]
-ValidationFile = Annotated[
-    str | None,
-    typer.Option("--validation", metavar="FILE", help="Trajectories to choose the weights by; else a tenth of --data."),
-]
-States = Annotated[str | None, typer.Option(metavar="A,B", help="State columns; else those of the physics.")]
-Inputs = Annotated[str | None, typer.Option(metavar="U", help="Input columns; else those of the physics.")]
-TrajectoryName = Annotated[
-    str | None, typer.Option("--trajectory", metavar="COL", help="Name of the trajectory column.")
-]
-TimeName = Annotated[str | None, typer.Option("--time", metavar="COL", help="Name of the time column.")]
 Config = Annotated[Path | None, typer.Option("--config", metavar="FILE.toml", help="Settings.")]
 Changes = Annotated[
     list[str] | None,

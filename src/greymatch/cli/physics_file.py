@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 
 def load_physics(text: str) -> Physics:
-    """The `Physics` that FILE.py:NAME names. The file is run: it is the user's, named by the user."""
+    """The `Physics` that FILE.py:NAME names, or the only one in FILE.py. The file is run: the user named it."""
     from greymatch.physics.physics import Physics
 
     path, name = _split(text)
     module = _run(path)
     known = [key for key, value in vars(module).items() if isinstance(value, Physics)]
+    if name is None:
+        name = _only(known, path)
     if not hasattr(module, name):
         raise GreymatchError(
             f"`--physics` asks for {name!r}, which {str(path)!r} does not define; of kind Physics it has "
@@ -36,9 +38,24 @@ def load_physics(text: str) -> Physics:
     return found
 
 
-def _split(text: str) -> tuple[Path, str]:
-    file, colon, name = text.rpartition(":")
-    if not colon or not file.endswith(".py") or not name.isidentifier():
+def _only(known: list[str], path: Path) -> str:
+    if len(known) != 1:
+        raise GreymatchError(
+            f"`--physics` without a name takes the only Physics of a file; {str(path)!r} has {known or 'none'}. "
+            f"Write one, physics = gm.Physics(...), or name it: --physics {path}:NAME."
+        )
+    return known[0]
+
+
+def parted(text: str) -> tuple[str, str | None]:
+    """FILE.py:NAME in its two parts; None without a name."""
+    file, _, name = text.rpartition(":")
+    return (text, None) if text.endswith(".py") else (file, name)
+
+
+def _split(text: str) -> tuple[Path, str | None]:
+    file, name = parted(text)
+    if not file.endswith(".py") or not (name is None or name.isidentifier()):
         raise GreymatchError(f"`--physics` must be FILE.py:NAME, such as swing.py:physics; got {text!r}.")
     path = Path(file)
     if not path.is_file():

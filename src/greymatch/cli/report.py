@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greymatch.cli.files import load_model, read_for, ready
-from greymatch.cli.options import Draws, Json, Model, PhysicsFile, Quiet, Seed, TimeColumn, TrajectoryColumn
+from greymatch.cli.columns import Columns
+from greymatch.cli.files import load_model, ready
+from greymatch.cli.options import Draws, Json, Model, PhysicsFile, Quiet, Seed
 from greymatch.cli.output import Output, typed
+from greymatch.cli.spread import spread
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -31,8 +33,10 @@ class Judged:
     given: int
 
 
+@spread
 def command(
     model: Model,
+    columns: Columns,
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Trajectories the model has not seen; else those of --system.")
     ] = None,
@@ -50,8 +54,6 @@ def command(
     draws: Draws = 100,
     seed: Seed = 0,
     physics: PhysicsFile = None,
-    trajectory: TrajectoryColumn = "trajectory",
-    time: TimeColumn = "time",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -66,7 +68,7 @@ def command(
         raise GreymatchError("a report needs --data FILE, or --system NAME for that system's own test data.")
     ready(out, (".html", ".htm"))
     box, built_in = load_model(model, physics), system_named(system) if system else None
-    judged = _judged(box, data, train, given, built_in, trajectory, time)
+    judged = _judged(box, data, train, given, built_in, columns, model)
     evaluation = evaluate(box, judged.test, judged.given, judged.train, built_in, draws=draws, seed=seed)
     output = Output(quiet, as_json)
     metrics = model.with_name("metrics.jsonl")
@@ -100,12 +102,12 @@ def _judged(
     train: Path | None,
     given: int | None,
     system: System | None,
-    trajectory: str,
-    time: str,
+    columns: Columns,
+    where: Path,
 ) -> Judged:
     def opened(path: Path | None, split: str) -> Trajectories | None:
         if path is not None:
-            return read_for(model.physics, path, trajectory, time)
+            return columns.as_fitted(where, path).in_memory(model.physics, path)
         return system.data(split) if system is not None and data is None else None
 
     test = opened(data, "test")

@@ -6,12 +6,13 @@ import json
 import shlex
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from greymatch.cli.columns import COMMAND
 from greymatch.cli.guard import STOPPED
 from greymatch.cli.source import Source
 from greymatch.errors import GreymatchError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from greymatch.settings import Settings
     from greymatch.training.progress import Meter, Moment
 
-COMMAND = "command.json"
 MACHINES = ("training.devices", "training.nodes", "training.strategy")  # may differ when a run goes on
 
 
@@ -47,7 +47,7 @@ class Command:
         from greymatch import __version__
         from greymatch.files import write_json
 
-        tree = {"greymatch": __version__, **asdict(self.source.absolute()), "settings": self.settings.model_dump()}
+        tree = {"greymatch": __version__, **self.source.absolute().said(), "settings": self.settings.model_dump()}
         write_json(folder / COMMAND, tree)
 
     @staticmethod

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from greymatch.cli.physics_file import load_physics
+import typer
+
+from greymatch.cli.columns import Columns
+from greymatch.cli.options import PhysicsFile
+from greymatch.cli.physics_file import load_physics, parted
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
+    from greymatch.data.store import Store
     from greymatch.data.trajectories import Trajectories
     from greymatch.models.warm import Warm
     from greymatch.physics.physics import Physics
@@ -24,8 +29,8 @@ class Problem:
     """Physics, data and the settings that suit them."""
 
     physics: Physics
-    data: Trajectories
-    validation: Trajectories | None
+    data: Trajectories | Store
+    validation: Trajectories | Store | None
     settings: Settings
     choices: list[Choice] = field(default_factory=list)
 
@@ -40,31 +45,43 @@ class Problem:
 class Source:
     """A built-in system, or the user's physics and data files; None is what was not said."""
 
-    system: str | None = None
-    physics: str | None = None
-    data: str | None = None
-    validation: str | None = None
-    states: str | None = None
-    inputs: str | None = None
-    trajectory: str | None = None
-    time: str | None = None
-    start: str | None = None
+    system: Annotated[str | None, typer.Option(metavar="NAME", help="A built-in system.")] = None
+    physics: PhysicsFile = None
+    data: Annotated[str | None, typer.Option(metavar="FILE", help="Trajectories to learn from.")] = None
+    validation: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Trajectories to choose the weights by; else a tenth of --data.")
+    ] = None
+    lazy: Annotated[
+        bool, typer.Option("--lazy", help="Leave --data on disk, and learn from it in parts (.zarr, .nc).")
+    ] = False
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Model file to start from: its weights are reused where they fit."),
+    ] = None
+    columns: Columns = field(default_factory=Columns)
 
-    def said(self) -> dict[str, str]:
-        return {name: value for name, value in asdict(self).items() if value is not None}
+    def said(self) -> dict[str, Any]:
+        """Whatever was said, by the names of the options."""
+        mine = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "columns"}
+        return {name: value for name, value in mine.items() if value not in (None, False)} | self.columns.said()
+
+    def words(self) -> list[str]:
+        """The same as they are typed."""
+        options = {f"--{name.replace('_', '-')}": value for name, value in self.said().items()}
+        return [word for name, value in options.items() for word in ([name] if value is True else [name, value])]
 
     def absolute(self) -> Source:
         """The same from whatever folder it is read."""
         paths = {name: str(Path(value).resolve()) for name, value in self.said().items() if name in _FILES}
-        if self.physics and ".py:" in self.physics:
-            file, _, name = self.physics.rpartition(":")
-            paths["physics"] = f"{Path(file).resolve()}:{name}"
+        if self.physics:
+            file, name = parted(self.physics)
+            paths["physics"] = f"{Path(file).resolve()}:{name}" if name else str(Path(file).resolve())
         return replace(self, **paths)
 
     @property
     def name(self) -> str:
         """A name for the run's folder."""
-        return self.system or Path((self.physics or "run").rpartition(":")[0]).stem
+        return self.system or Path(parted(self.physics or "run.py")[0]).stem
 
     def check(self) -> None:
         said = self.said()
@@ -92,12 +109,13 @@ class Source:
         return Problem(system.physics, train, system.data("val"), found.settings, found.choices)
 
     def _files(self) -> Problem:
+        from greymatch.data.store import sampled
         from greymatch.training.suited import choose
 
         physics = load_physics(str(self.physics))
-        data = self._read(str(self.data), physics)
-        validation = self._read(self.validation, physics) if self.validation else None
-        found = choose(physics, data, self._warm())
+        data = self.columns.read(physics, str(self.data), self.lazy)
+        validation = self.columns.read(physics, self.validation, self.lazy) if self.validation else None
+        found = choose(physics, sampled(data), self._warm())
         return Problem(physics, data, validation, found.settings, found.choices)
 
     def _warm(self) -> Warm | None:
@@ -105,21 +123,7 @@ class Source:
 
         return None if self.start is None else Warm.of(self.start)
 
-    def _read(self, path: str, physics: Physics) -> Trajectories:
-        from greymatch.data.read import read
-
-        return read(
-            path,
-            states=_names(self.states) or physics.states,
-            inputs=_names(self.inputs) or physics.inputs,
-            trajectory=self.trajectory or "trajectory",
-            time=self.time or "time",
-        )
-
     @staticmethod
     def of(tree: dict[str, Any]) -> Source:
-        return Source(**{item.name: tree.get(item.name) for item in fields(Source)})
-
-
-def _names(text: str | None) -> list[str]:
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
+        mine = [item.name for item in fields(Source) if item.name != "columns" and item.name in tree]
+        return Source(**{name: tree[name] for name in mine}, columns=Columns.of(tree))

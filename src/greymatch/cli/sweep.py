@@ -12,25 +12,12 @@ from greymatch.cli.assignments import chosen, config, scalar, with_budget
 from greymatch.cli.bench.asked import seeds_of
 from greymatch.cli.bench.options import Fresh, Seeds
 from greymatch.cli.files import folder
-from greymatch.cli.options import (
-    Changes,
-    Config,
-    DataFile,
-    Inputs,
-    Json,
-    Minutes,
-    PhysicsFile,
-    Quiet,
-    States,
-    SystemName,
-    TimeName,
-    TrajectoryName,
-    ValidationFile,
-)
+from greymatch.cli.options import Changes, Config, Json, Minutes, Quiet
 from greymatch.cli.output import Output
 from greymatch.cli.places import Dask, Jobs, carry_out, forget_run
 from greymatch.cli.sheets import shown
 from greymatch.cli.source import Source
+from greymatch.cli.spread import spread
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
@@ -48,7 +35,9 @@ SAME_CLOCK = {"training.clock": "processor"}  # a busy machine must not make a s
 ERRORS = "Errors are mean squares of validation forecasts, relative to the variance of the data."
 
 
+@spread
 def command(
+    source: Source,
     over: Annotated[
         list[str],
         typer.Option(
@@ -56,14 +45,6 @@ def command(
             help="Values of a setting, or with --random a range; may be given several times.",
         ),
     ],
-    system: SystemName = None,
-    physics: PhysicsFile = None,
-    data: DataFile = None,
-    validation: ValidationFile = None,
-    states: States = None,
-    inputs: Inputs = None,
-    trajectory: TrajectoryName = None,
-    time: TimeName = None,
     settings: Config = None,
     changes: Changes = None,
     minutes: Minutes = None,
@@ -84,7 +65,6 @@ def command(
 
     The same command goes on where it was stopped; what is done is not done again.
     """
-    source = Source(system, physics, data, validation, states, inputs, trajectory, time)
     asked = chosen(changes or [], training__minutes=minutes, training__steps=steps)
     trials = _trials(source, _combinations(over, random, choice), {**config(settings)}, asked, seeds_of(seeds))
     output, where = Output(quiet, as_json), out or Path("sweeps") / source.name

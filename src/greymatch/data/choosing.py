@@ -8,6 +8,8 @@ import xarray as xr
 
 from greymatch.errors import GreymatchError, did_you_mean
 
+_AXES = {name: f" Say which of them it is: {name}=NAME, or --{name} NAME." for name in ("time", "trajectory")}
+
 
 def choose(
     dataset: xr.Dataset, states: Sequence[str] | None, inputs: Sequence[str], axis: str
@@ -44,4 +46,5 @@ def check_known(argument: str, names: Iterable[str], known: Iterable[object]) ->
     have = [str(name) for name in known]
     for name in names:
         if name not in have:
-            raise GreymatchError(f"`{argument}` asks for {name!r}; the data have {have}.{did_you_mean(name, have)}")
+            hint = did_you_mean(name, have) or _AXES.get(argument, "")
+            raise GreymatchError(f"`{argument}` asks for {name!r}; the data have {have}.{hint}")

@@ -32,7 +32,20 @@ def by_suffix(path: Path, known: Mapping[str, T]) -> T:
 
 def open_file(path: Path) -> Source:
     """What the file holds; a file that cannot be read is an error, however it is broken."""
-    reader = by_suffix(path, READERS)
+    return _opened(path, by_suffix(path, READERS))
+
+
+def open_store(path: Path) -> xr.Dataset:
+    """The same without reading its arrays."""
+    if path.suffix.lower() in READERS and path.suffix.lower() not in LAZY:
+        raise GreymatchError(
+            f"`lazy` is for stores of arrays, {', '.join(LAZY)}; got {path.name!r}. Read it whole, or write it as such "
+            'a store first: `gm.write(data, "store.zarr")`.'
+        )
+    return _opened(path, by_suffix(path, LAZY))
+
+
+def _opened(path: Path, reader: Callable[[Path], T]) -> T:
     if not path.exists():
         beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         hint = did_you_mean(path.name, beside) or " Check the path, and the folder it starts from."
@@ -65,6 +78,16 @@ def _zarr(path: Path) -> xr.Dataset:
         return dataset.load()
 
 
+def _unread(engine: str) -> Callable[[Path], xr.Dataset]:
+    def opened(path: Path) -> xr.Dataset:
+        # an index, or a cache, would hold in memory what grows with the store
+        return xr.open_dataset(
+            path, engine=engine, chunks=None, cache=False, decode_timedelta=False, create_default_indexes=False
+        )
+
+    return opened
+
+
 def _csv(path: Path) -> pd.DataFrame:
     """A table, separated and with decimals as its first lines are: spreadsheets write both 1.5, and 1,5;"""
     with path.open(encoding="utf-8-sig") as file:
@@ -91,4 +114,9 @@ READERS: dict[str, Callable[[Path], Source]] = {
     ".npz": open_npz,
     ".csv": _csv,
     ".parquet": _parquet,
+}
+
+LAZY: dict[str, Callable[[Path], xr.Dataset]] = {
+    ".zarr": _unread("zarr"),
+    **dict.fromkeys((".nc", ".netcdf", ".h5"), _unread("h5netcdf")),
 }

@@ -32,8 +32,8 @@ class Trajectories:
 
     `times` (N, T) increase along each row and are padded with inf; `values` (N, T, S, *grid) are 0 where
     `mask` is False. Gaps are NaN in and out of xarray. `epoch` (N,) is the date of time zero, if times were dates.
-    `noise` (S,) is the standard deviation of each state's observations that is assumed, () if none is. Not for
-    recordings larger than memory.
+    `noise` (S,) is the standard deviation of each state's observations that is assumed, () if none is. For
+    recordings larger than memory there is `Store`.
     """
 
     states: tuple[str, ...]

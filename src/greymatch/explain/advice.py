@@ -9,7 +9,7 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.explain.explanation import Explanation
 from greymatch.explain.reading import explain
 from greymatch.models.greybox import GreyBox
-from greymatch.training.fit import parts
+from greymatch.training.stock import parts
 from greymatch.training.validation import Validator
 
 FAITHFUL = 0.98  # the least part of the residual that the terms must explain

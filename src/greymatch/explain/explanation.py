@@ -88,7 +88,7 @@ class Explanation:
         Without `validation`, a tenth of the trajectories is held out.
         """
         from greymatch.explain.refit import refit
-        from greymatch.training.fit import parts
+        from greymatch.training.stock import parts
 
         return refit(self, *parts(data.to("cpu"), validation, self.settings.training.seed))
 

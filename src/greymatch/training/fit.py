@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from greymatch.data.noise import assumed_noise, told_noise, with_noise
+from greymatch.data.noise import told_noise
 from greymatch.data.scaling import Scales
+from greymatch.data.store import Store, sampled
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
-from greymatch.errors import GreymatchError
 from greymatch.matching.observed import interpolated
 from greymatch.matching.path import AnyPath
 from greymatch.methods import method_named
@@ -33,21 +33,21 @@ from greymatch.training.checks import check_data, check_function, check_same_gri
 from greymatch.training.device import fabric, ranks
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, Silent, meter
-from greymatch.training.recipe import recipe
+from greymatch.training.recipe import Recipe, recipe
 from greymatch.training.run import MODEL, digest, fingerprint, of_the_run, run_folder
 from greymatch.training.session import Session
+from greymatch.training.stock import Shelves, Stock, stocked
 from greymatch.training.suited import DEFAULT_MINUTES, Suited, choose, suited
 from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Validator
 
 ODE_THREADS = 1  # small nets: a second thread costs more in waiting than it saves in work
-HELD_OUT = 0.1
 
 
 def fit(
     physics: Physics,
-    data: Trajectories,
-    validation: Trajectories | None = None,
+    data: Trajectories | Store,
+    validation: Trajectories | Store | None = None,
     *,
     minutes: float | None = None,
     steps: int | None = None,
@@ -71,28 +71,29 @@ def fit(
     Without `validation`, a tenth of the trajectories is held out. The budget is `steps`, `minutes`, or both
     (whichever ends first). The weights that forecast the validation trajectories best are kept. Without `settings`,
     they are chosen from the data and shown. `start` is a model, or its file, whose weights are reused where shapes
-    allow. `folder` holds checkpoints and metrics (a temporary one by default).
+    allow. `folder` holds checkpoints and metrics (a temporary one by default). Of a `Store`, a part is in memory at a
+    time, and other parts follow (`data.shelf`).
     """
-    check_data(physics, data, "data")
+    sample = sampled(data, settings and settings.data.shelf)
+    check_data(physics, sample, "data")
+    if validation is not None:
+        check_data(physics, sampled(validation), "validation")
     warm = None if start is None else Warm.of(start)
-    found = Suited(settings, []) if settings else choose(physics, data, warm)
+    found = Suited(settings, []) if settings else choose(physics, sample, warm)
     settings = _settings(found.settings, minutes, steps, seed, method)
     machine = fabric(settings.training)
     together = ranks(machine)
-    train, held_out = parts(data.to("cpu"), validation, settings.training.seed)
-    check_data(physics, held_out, "validation")
-    check_same_grid(train, held_out)
+    stock = stocked(data, validation, settings)
+    check_data(physics, stock.held_out, "validation")
+    check_same_grid(stock.train, stock.held_out)
     shown = (progress or meter(quiet)) if together.first else Silent()
-    noise = assumed_noise(settings.data.noise, train)
-    shown.say(told_noise(noise, settings.data.noise))
-    train, held_out = with_noise(noise, train, held_out)
+    shown.say(told_noise(stock.noise, settings.data.noise))
     where, resume = together.told(lambda: (run_folder(folder), resume))
     try:
         for choice in found.choices:
             shown.say(str(choice))
-        with threads(ODE_THREADS if not data.grid else None):
-            problem = Problem(physics, train, held_out, settings, warm)
-            model = _fit(problem, where, resume, list(trackers), shown, machine)
+        with threads(ODE_THREADS if not sample.grid else None):
+            model = _fit(Problem(physics, stock, settings, warm), where, resume, list(trackers), shown, machine)
     finally:
         shown.close()
     if folder is None and together.first:  # only a run that was stopped is worth keeping where nobody asked for it
@@ -100,27 +101,22 @@ def fit(
     return model
 
 
-def parts(data: Trajectories, validation: Trajectories | None, seed: int) -> tuple[Trajectories, Trajectories]:
-    """Trajectories to learn from and to validate on."""
-    if validation is not None:
-        return data, validation
-    if len(data) < 2:
-        raise GreymatchError(
-            "one trajectory cannot be both learned from and validated on. Give `validation=`, or cut the recording "
-            "into several trajectories."
-        )
-    return data.split(HELD_OUT, seed)
-
-
 @dataclass(frozen=True)
 class Problem:
     """What is fitted to what, and how."""
 
     physics: Physics
-    train: Trajectories
-    held_out: Trajectories
+    stock: Stock
     settings: Settings
     start: Warm | None = None
+
+    @property
+    def train(self) -> Trajectories:
+        return self.stock.train
+
+    @property
+    def held_out(self) -> Trajectories:
+        return self.stock.held_out
 
     def plan(self) -> dict[str, Any]:
         """What a run must share with another to be the same run."""
@@ -176,8 +172,22 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     way = recipe(network, train.to(machine.device), path)
     validator = Validator.of(problem.held_out.to(machine.device), settings.window)
-    together = ranks(machine)
-    return Loop(network, way, validator, settings.training, folder, shown, trackers, machine, known_noise, together)
+    restock = _restock(network, problem.stock.shelves)
+    shared = {"known_noise": known_noise, "ranks": ranks(machine), "restock": restock}
+    return Loop(network, way, validator, settings.training, folder, shown, trackers, machine, **shared)
+
+
+def _restock(network: Network, shelves: Shelves | None) -> Callable[[int], Recipe] | None:
+    """How to learn from another shelf, by its number; None if there is one alone."""
+    if shelves is None:
+        return None
+
+    def way(number: int) -> Recipe:
+        data = shelves.shelf(number)
+        path = interpolated(data, network.settings, network.physics.order)
+        return recipe(network, data.to(network.noise.device), path)
+
+    return way
 
 
 def _network(problem: Problem, path: AnyPath, shown: Meter) -> tuple[Network, Tensor | None]:

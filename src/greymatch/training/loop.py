@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Judge
 
 SHOW_SECONDS = 0.5
-VALIDATING = 0.1  # of the time, at most
+VALIDATING = RESTOCKING = 0.1  # of the time, at most
+SHELVES = 8  # of a store, before settling
 NOISE_DECAY, KNOWN_FOR = 0.98, 50.0
 LAST, BEST = "last.safetensors", "best.safetensors"
 CLOCKS = {"wall": time.monotonic, "processor": time.process_time}
@@ -54,6 +56,7 @@ class Loop:
     fabric: Any
     known_noise: Tensor | None = None
     ranks: Ranks = ALONE
+    restock: Callable[[int], Recipe] | None = None
     state: RunState = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,6 +97,8 @@ class Loop:
 
     def resume(self) -> None:
         load_state(self.folder / LAST, self.state, self.network, self.optimizer, self.generator)
+        if self.restock and self.state.shelf:
+            self.way = self.restock(self.state.shelf)
         if self.way.settling:
             self.way.settling.follow(self.state.course)
         self._rate = (time.monotonic(), self.state.step)
@@ -156,6 +161,9 @@ class Loop:
 
     def _sample(self) -> Any:
         """A batch, with the latents of its trajectories once those are settled."""
+        if self.state.settled is None:
+            begun = self.fraction / (1 - self.settings.settle if self.way.settling else 1)
+            self._restock(min(SHELVES - 1, int(SHELVES * begun)))
         self._settle_if_due()
         if self.state.settled is None or self.way.settling is None:
             return self.way.sampler.draw(self._batch, self.generator)
@@ -165,16 +173,31 @@ class Loop:
         due = turn(self.fraction, self.settings.settle)
         if self.way.settling and due > self.state.turn:
             self.state.turn = due
+            restocked = self._restock(SHELVES + due)
+            if restocked:
+                self.state.settled = self.state.course = None
             with self.averaged_weights():
                 self._tell_noise()
-                self._settle(self.way.settling, due)
+                self._settle(self.way.settling, restocked or due % AFRESH == 1, due)
 
-    def _settle(self, settling: Settling, due: int) -> None:
+    def _settle(self, settling: Settling, afresh: bool, due: int) -> None:
         settled = self.ranks.told(lambda: settling.latents(self.state.settled, due))
         self.state.settled = settled
-        if due % AFRESH == 1:
+        if afresh:
             self.state.course = self.ranks.told(lambda: settling.course(self.state.course, settled))
             settling.follow(self.state.course)
+
+    def _restock(self, shelf: int) -> bool:
+        """Learn from another shelf of a store from now on, unless it is there, or changes took too long."""
+        if self.restock is None or shelf <= self.state.shelf:
+            return False
+        if not self.ranks.told(lambda: self._can_afford(self.state.restocking, RESTOCKING)):
+            return False
+        began = self._clock()
+        self.way = self.restock(shelf)
+        self.state.shelf = shelf
+        self.state.restocking += self._clock() - began
+        return True
 
     def _clip(self) -> None:
         """Cut a gradient that is far larger than usual; what is usual is learned as the run goes."""
@@ -198,7 +221,8 @@ class Loop:
 
     def _validate_if_due(self) -> bool:
         due = int(self.fraction * self.settings.validations + 1e-9)  # 29 / 50 * 50 is less than 29
-        if due <= self.state.validations or not self._can_afford_validation():
+        affordable = self.fraction >= 1 or self._can_afford(self.state.validating, VALIDATING)
+        if due <= self.state.validations or not affordable:
             return False
         began = self._clock()
         self._validate()
@@ -206,10 +230,10 @@ class Loop:
         self.state.validating += self._clock() - began
         return True
 
-    def _can_afford_validation(self) -> bool:
-        """Of a budget in minutes, validation may take up to a part; the end is always judged."""
+    def _can_afford(self, taken: float, part: float) -> bool:
+        """Of a budget in minutes, some things may take up to a part; of one in steps, all there is to do is done."""
         timed = self.settings.minutes is not None and self.settings.steps is None
-        return not timed or self.fraction >= 1 or self.state.validating <= VALIDATING * self.state.elapsed
+        return not timed or taken <= part * self.state.elapsed
 
     def _validate(self) -> None:
         with self.averaged_weights():

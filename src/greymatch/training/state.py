@@ -27,6 +27,8 @@ class RunState:
     settled: Tensor | None = None
     course: Tensor | None = None
     turn: int = 0
+    shelf: int = 0
+    restocking: float = 0.0
     step: int = 0
     elapsed: float = 0.0
     validations: int = 0
@@ -40,6 +42,8 @@ class RunState:
     def numbers(self) -> dict[str, Any]:
         names = (
             "turn",
+            "shelf",
+            "restocking",
             "step",
             "elapsed",
             "validations",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from greymatch.data.store import Store, sampled
 from greymatch.data.trajectories import Trajectories
 from greymatch.matching.left_out import left_out_error
 from greymatch.models.warm import Warm
@@ -41,13 +42,13 @@ class Suited:
     choices: list[Choice]
 
 
-def suited(physics: Physics, data: Trajectories) -> Settings:
+def suited(physics: Physics, data: Trajectories | Store) -> Settings:
     """Settings for this problem: the preset of a built-in system, or ones that suit the data.
 
     The window is up to a third of a trajectory, and histories down to a fifth of that are learned too. Fields get
     convolutions, fine grids more time, and coarse samples a plainer interpolant.
     """
-    return choose(physics, data).settings
+    return choose(physics, sampled(data)).settings
 
 
 def choose(physics: Physics, data: Trajectories, start: Warm | None = None) -> Suited:
