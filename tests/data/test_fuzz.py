@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,9 +47,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def survives(source: object, **options: object) -> None:
+def survives(source: Any, **options: Any) -> None:
     with suppress(GreymatchError):
-        assert isinstance(read(source, **options), Trajectories)  # pyright: ignore[reportCallIssue]
+        assert isinstance(read(source, **options), Trajectories)
 
 
 def spoiled(content: bytes, kept: float, edits: list[tuple[float, int]]) -> bytes:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,9 +24,9 @@ def small(**changes: object) -> Trajectories:
     return dataclasses.replace(read(table), **changes)
 
 
-def round_trip(data: Trajectories, name: str, **options: object) -> Trajectories:
+def round_trip(data: Trajectories, name: str, **options: Any) -> Trajectories:
     with tempfile.TemporaryDirectory() as folder:
-        return read(write(data, Path(folder) / name), **options)  # pyright: ignore[reportCallIssue]
+        return read(write(data, Path(folder) / name), **options)
 
 
 @pytest.mark.parametrize("name", ["a.nc", "a.h5", "a.zarr", "a.npz"])
