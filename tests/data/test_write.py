@@ -26,7 +26,9 @@ def small(**changes: object) -> Trajectories:
 
 def round_trip(data: Trajectories, name: str, **options: Any) -> Trajectories:
     with tempfile.TemporaryDirectory() as folder:
-        return read(write(data, Path(folder) / name), **options)
+        found = read(write(data, Path(folder) / name), **options)
+    assert isinstance(found, Trajectories)
+    return found
 
 
 @pytest.mark.parametrize("name", ["a.nc", "a.h5", "a.zarr", "a.npz"])

@@ -14,8 +14,12 @@ class Ideal:
     Members that carry a constant error cost `harm` in CRPS.
     """
 
-    def __init__(self, right: float, harm: float = -0.1) -> None:
+    def __init__(self, right: float, harm: float = -0.1, trajectories: int = 10_000) -> None:
+        self.trajectories = trajectories
         self.right, self.harm, self.solved = right, harm, 0
+
+    def judged(self, draws: int) -> int:
+        return self.trajectories
 
     def sight(self, network: Network, draws: int) -> None:
         assert draws == DRAWS
@@ -72,3 +76,9 @@ def test_few_ensembles_are_solved_for_it(right: float):
     judge = Ideal(right)
     calibrate_forecasts(Widened(), judge)  # pyright: ignore[reportArgumentType]
     assert judge.solved <= 2 * 5  # with the constant error and without
+
+
+@pytest.mark.parametrize(("trajectories", "wanted"), [(60, 0.915), (12, 0.95)])
+def test_few_trajectories_must_show_more(trajectories: int, wanted: float):
+    found = calibrate_forecasts(Widened(), Ideal(2.0, trajectories=trajectories))  # pyright: ignore[reportArgumentType]
+    assert found.coverage == pytest.approx(wanted, abs=0.01)

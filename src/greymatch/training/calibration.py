@@ -17,6 +17,7 @@ from greymatch.training.validation import EnsembleError, Validator
 LEVEL = 0.9
 DRAWS = 24
 NARROWEST, WIDEST = 0.02, 16.0
+SUREST = 0.95  # of what is asked of few trajectories
 CLOSE, NARROW = 0.005, 1.08  # near enough to the level; a factor that makes no difference
 TELLING = 0.1  # least coverage that says what is missing; of what is not covered, a tenth of it will do
 MOST_TRAJECTORIES = 64
@@ -26,37 +27,43 @@ EXACT = 1e-12
 
 
 def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError:
-    """Set `network.widening` so that 90 % intervals of forecasts cover 90 % of the observations.
+    """Set `network.widening` so that 90 % intervals of forecasts cover 90 % of the observations of the next trajectory.
 
     Members carry the error that matching left unexplained as a constant one, unless the ensemble does better by
     CRPS without it: with noisy data that error lies in the observations, not in the field.
     """
-    found, sight = [], validator.sight(network, DRAWS)
+    found, sight, wanted = [], validator.sight(network, DRAWS), _wanted(validator.judged(DRAWS))
     for kicked in (1.0, 0.0):
         network.kicked.fill_(kicked)
-        found.append((_widened(network, validator, sight), network.widening.clone(), kicked))
+        found.append((_widened(network, validator, sight, wanted), network.widening.clone(), kicked))
     best, widening, kicked = min(found, key=lambda one: one[0].crps)
     network.widening.copy_(widening)
     network.kicked.fill_(kicked)
     return best
 
 
-def _widened(network: Network, validator: Validator, sight: Sight) -> EnsembleError:
+def _wanted(trajectories: int) -> float:
+    """The coverage that so few must show for the next one to have that of the level: none of them is like it."""
+    return min(LEVEL * (trajectories + 1) / trajectories, SUREST)
+
+
+def _widened(network: Network, validator: Validator, sight: Sight, wanted: float) -> EnsembleError:
     """What an ensemble would need were its errors normal is tried next, within the bounds that are known by now."""
     low, high, width = NARROWEST, WIDEST, 1.0
     while True:
         network.widening.fill_(width)
         found = validator.ensemble(network, sight, LEVEL, DRAWS)
-        low, high = (low, width) if found.coverage >= LEVEL else (width, high)
-        if abs(found.coverage - LEVEL) < CLOSE or high < NARROW * low:
+        low, high = (low, width) if found.coverage >= wanted else (width, high)
+        if abs(found.coverage - wanted) < CLOSE or high < NARROW * low:
             return found
-        width = _next(width, found.coverage, low, high)
+        width = _next(width, found.coverage, wanted, (low, high))
 
 
-def _next(width: float, coverage: float, low: float, high: float) -> float:
+def _next(width: float, coverage: float, wanted: float, bounds: tuple[float, float]) -> float:
     """The width at which a normal law would cover; the middle of the bounds where that tells nothing."""
+    low, high = bounds
     if TELLING < coverage < 1 - TELLING / 10:
-        asked = width * float(_reach(LEVEL) / _reach(coverage))
+        asked = width * float(_reach(wanted) / _reach(coverage))
         if low * NARROW**0.5 < asked < high / NARROW**0.5:
             return asked
     return (low * high) ** 0.5

@@ -118,15 +118,16 @@ class Validator:
     def sight(self, network: Network, draws: int) -> Sight:
         """What is known of the trajectories that an ensemble of so many draws is judged on."""
         with torch.no_grad():
-            return network.look(self.window.select(torch.arange(self._judged(draws), device=self.times.device)))
+            return network.look(self.window.select(torch.arange(self.judged(draws), device=self.times.device)))
 
-    def _judged(self, draws: int) -> int:
+    def judged(self, draws: int) -> int:
+        """How many trajectories an ensemble of so many draws is judged on."""
         fitting = NUMBERS_FOR_COVERAGE // (draws * self.truth[0].numel())
         return max(1, min(len(self.times), MOST_FOR_COVERAGE, fitting))
 
     def ensemble(self, network: Network, sight: Sight, level: float, draws: int) -> EnsembleError:
         """How an ensemble does on the same trajectories, always with the same random numbers."""
-        count = self._judged(draws)
+        count = self.judged(draws)
         rows = torch.arange(count, device=self.times.device).repeat(draws)
         generator = torch.Generator(self.times.device).manual_seed(0)
         with torch.no_grad():
