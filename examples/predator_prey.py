@@ -67,7 +67,7 @@ def problem(folder: Path, sites: int = 150) -> Problem:
     table(sites, 1).to_csv(folder / "sites.csv", index=False)
     table(40, 9).to_csv(folder / "new_sites.csv", index=False)
     train, test = read(folder / "sites.csv"), read(folder / "new_sites.csv")
-    return Problem("predator-prey", PHYSICS, TRUTH, train, test, GIVEN, {"residual.among": ("hares",)})
+    return Problem("predator-prey", PHYSICS, TRUTH, train, test, GIVEN, {"residual.among": ("hares",), "window": GIVEN})
 
 
 def figure(found: gm.Evaluation) -> Any:

@@ -160,10 +160,11 @@ def _local(workers: int) -> Any:
 
     with _deaf_to_ctrl_c():
         return LocalCluster(
+            host="127.0.0.1",
             n_workers=workers,
             threads_per_worker=1,
             memory_limit=0,  # what a run needs is not the worker's own
-            dashboard_address=None,  # pyright: ignore[reportArgumentType] - it is documented
+            dashboard_address="127.0.0.1:0",  # else 8787 on every network, which may be taken
             silence_logs=logging.ERROR,
         )
 
