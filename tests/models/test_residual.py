@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -70,6 +71,23 @@ def test_a_convolution_without_a_grid_is_refused():
 def test_an_even_kernel_is_refused():
     with pytest.raises(GreymatchError, match=r"`residual.kernel` must be odd.*got 4. Use 5"):
         ConvField(1, 1, 1, 1, 1, SETTINGS.model_copy(update={"kernel": 4}))
+
+
+@pytest.mark.parametrize(
+    ("grid", "extra", "composition"),
+    [((), 2, "additive"), ((), 0, "additive"), ((5,), 2, "additive"), ((4, 3), 0, "additive"), ((4, 3), 2, "informed")],
+)
+def test_a_polynomial_is_the_sum_of_its_coefficients_times_its_terms(grid, extra, composition):
+    settings = ResidualSettings(kind="polynomial", degree=3, composition=composition)
+    field = PolynomialField(2, extra, 2, 1, len(grid), settings).double()
+    torch.nn.init.normal_(field.coefficients.weight)
+    state = torch.randn(7, 2, *grid, dtype=torch.float64)
+    beside = torch.randn(7, extra, *(grid if composition == "informed" else (1,) * len(grid)), dtype=torch.float64)
+    seen = torch.cat([state, beside.expand(7, extra, *grid), torch.ones(7, 1, *grid)], 1)
+    terms = itertools.combinations_with_replacement(range(2 + extra + 1), 3)
+    products = torch.stack([seen[:, list(term)].prod(1) for term in terms], 1)
+    expected = torch.einsum("om,bm...->bo...", field.coefficients.weight, products)
+    torch.testing.assert_close(field(state, beside), expected)
 
 
 def test_a_polynomial_is_exact_where_the_truth_is_one():

@@ -25,7 +25,8 @@ def convolution(axes: int, inner: int, outer: int, kernel: int, padding: str, st
         raise GreymatchError(f"kind 'conv' needs physics with 1 to 3 grid axes; got {axes}. Use kind 'mlp'.")
     if kernel % 2 == 0:
         raise GreymatchError(f"`residual.kernel` must be odd, so that it has a centre; got {kernel}. Use {kernel + 1}.")
-    return kinds[axes](inner, outer, kernel, stride, padding=kernel // 2, padding_mode=padding)
+    mode = padding if kernel > 1 else "zeros"  # nothing to pad: do not copy the field for it
+    return kinds[axes](inner, outer, kernel, stride, padding=kernel // 2, padding_mode=mode)
 
 
 class ZeroLinear(nn.Module):

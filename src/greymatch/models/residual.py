@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 
 from greymatch.models.blocks import convolution, mlp, zeroed
+from greymatch.models.composition import COMPOSITIONS
 from greymatch.settings import ResidualSettings
 
 
@@ -50,26 +52,60 @@ class ConvField(nn.Module):
 
 
 class PolynomialField(nn.Module):
-    """A polynomial of all that is seen at a point: little that a law of physics is not, and tame where nothing was."""
+    """A polynomial of all that is seen at a point: little that a law of physics is not, and tame where nothing was.
 
-    factors: Tensor
+    What is the same on all of a grid enters its coefficients, once a member; only the rest is multiplied out
+    point by point.
+    """
+
+    fixed: Tensor
+    monomial_of: Tensor
 
     def __init__(self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings) -> None:
         super().__init__()
         self.axes = axes
+        self.by_member = axes > 0 and not COMPOSITIONS[settings.composition].sees_physics
+        moves = state if self.by_member else state + extra
         one = state + extra  # the column of ones: a lower power has it as a factor
         terms = list(itertools.combinations_with_replacement(range(one + 1), settings.degree))
-        self.register_buffer("factors", torch.tensor(terms).T.contiguous(), persistent=False)
+        moving = [tuple(factor for factor in term if factor < moves) for term in terms]
+        monomials = sorted(set(moving), key=lambda factors: (len(factors), factors))
+        self.products = list(_products(monomials))
+        fixed = [[(factor if factor >= moves else one) - moves for factor in term] for term in terms]
+        self.register_buffer("fixed", torch.tensor(fixed).T.contiguous(), persistent=False)
+        of = torch.tensor([monomials.index(factors) for factors in moving])
+        self.register_buffer("monomial_of", nn.functional.one_hot(of).float(), persistent=False)
         self.coefficients = nn.Linear(len(terms), heads * outputs, bias=False)
         zeroed(self.coefficients)
 
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
-        seen = _joined(state, extra, self.axes).movedim(-1 - self.axes, -1)
-        seen = nn.functional.pad(seen, (0, 1), value=1.0)
-        terms = seen[..., self.factors[0]]
-        for factor in self.factors[1:]:
-            terms = terms * seen[..., factor]
-        return self.coefficients(terms).movedim(-1, -1 - self.axes)
+        """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
+        channel = -1 - self.axes
+        if self.by_member:
+            out = self._weights(extra.flatten(channel)) @ self._powers(state.flatten(channel + 1))
+            return out.reshape(*out.shape[:-1], *state.shape[channel + 1 :])
+        seen = _joined(state, extra, self.axes).movedim(channel, 0)
+        out = self._weights(seen.new_empty(0)) @ self._powers(seen.flatten(1))
+        return out.reshape(-1, *seen.shape[1:]).movedim(0, channel)
+
+    def _powers(self, state: Tensor) -> Tensor:
+        """Monomials (..., M, points) of a state (..., C, points), each by one product from one of lower degree."""
+        degrees = [torch.ones_like(state[..., :1, :])]
+        for lower, factor in self.products:
+            degrees.append(degrees[-1][..., lower, :] * state[..., factor, :])
+        return torch.cat(degrees, -2)
+
+    def _weights(self, fixed: Tensor) -> Tensor:
+        """What each monomial is multiplied with (..., heads*S, M), for what is fixed on the grid (..., E)."""
+        seen = nn.functional.pad(fixed, (0, 1), value=1.0)
+        return (self.coefficients.weight * seen[..., None, self.fixed].prod(-2)) @ self.monomial_of
+
+
+def _products(monomials: list[tuple[int, ...]]) -> Iterator[tuple[list[int], list[int]]]:
+    """For each degree from 1 on: which monomial of the degree below, and which variable, make each of its own."""
+    by_degree = [list(group) for _, group in itertools.groupby(monomials, len)]
+    for below, own in itertools.pairwise(by_degree):
+        yield [below.index(factors[:-1]) for factors in own], [factors[-1] for factors in own]
 
 
 def _joined(state: Tensor, extra: Tensor, axes: int) -> Tensor:
