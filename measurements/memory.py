@@ -18,14 +18,14 @@ import numpy as np
 import xarray as xr
 
 RESULTS = Path(__file__).parents[1] / "results" / "measurements"
-STEP, CHUNK = 0.1, (256, 512)
+STEP, CHUNK, PART = 0.1, (256, 512), 16 * 256
 
 
 def written(path: Path, trajectories: int, points: int) -> Path:
-    """Damped springs in a Zarr store, written a chunk of trajectories at a time."""
+    """Damped springs in a Zarr store, written some chunks of trajectories at a time."""
     rng, times = np.random.default_rng(0), STEP * np.arange(points)
-    for first in range(0, trajectories, CHUNK[0]):
-        count = min(CHUNK[0], trajectories - first)
+    for first in range(0, trajectories, PART):
+        count = min(PART, trajectories - first)
         beat, loss = rng.uniform(1, 2, (count, 1)), rng.uniform(0.0005, 0.001, (count, 1))
         values = np.exp(-loss * times) * np.cos(beat * times)
         part = xr.Dataset({"x": (("trajectory", "time"), values)}, {"time": times})

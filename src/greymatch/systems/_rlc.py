@@ -64,7 +64,7 @@ def _variant(
             "tfm": {"memory.points": 26, "memory.width": 192, "training.rate": 4e-3},
             "vbb-dm": {**BLACK_BOX, **changed},
             "bb-node": SOLVED | BLACK_BOX,
-            "physvae": SOLVED | {"simulation.augment": 1.0},
+            "physvae": SOLVED | {"simulation.ppc": 1e-4, "simulation.unmix": 1e-4, "simulation.augment": 1.0},
         },
         paper_mse=PAPER_MSE,
         missing={"I": {"I": damping}},

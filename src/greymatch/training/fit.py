@@ -27,6 +27,7 @@ from greymatch.models.unusual import seen_range
 from greymatch.models.warm import Warm
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
+from greymatch.training.ahead import ReadAhead
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
 from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.checks import check_data, check_function, check_same_grid
@@ -182,8 +183,10 @@ def _restock(network: Network, shelves: Shelves | None) -> Callable[[int], Recip
     if shelves is None:
         return None
 
+    shelf = ReadAhead(shelves.shelf, first=1)
+
     def way(number: int) -> Recipe:
-        data = shelves.shelf(number)
+        data = shelf(number)
         path = interpolated(data, network.settings, network.physics.order)
         return recipe(network, data.to(network.noise.device), path)
 
