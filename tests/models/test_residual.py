@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from greymatch.errors import GreymatchError
-from greymatch.models.residual import FIELDS, ConvField, MlpField, PolynomialField
+from greymatch.models.residual import FIELDS, MOST_MULTIPLIED, ConvField, MlpField, PolynomialField
 from greymatch.settings import ResidualSettings
 
 SETTINGS = ResidualSettings(width=8, depth=2)
@@ -71,6 +71,22 @@ def test_a_convolution_without_a_grid_is_refused():
 def test_an_even_kernel_is_refused():
     with pytest.raises(GreymatchError, match=r"`residual.kernel` must be odd.*got 4. Use 5"):
         ConvField(1, 1, 1, 1, 1, SETTINGS.model_copy(update={"kernel": 4}))
+
+
+def test_the_products_beside_a_net_can_be_all_there_is():
+    field = MlpField(2, 1, 1, 1, 0, SETTINGS).double()
+    assert field.products is not None
+    terms = list(itertools.combinations_with_replacement(range(4), 2))  # state 0 and 1, latent 2, one 3
+    with torch.no_grad():
+        field.products.coefficients.weight[0, terms.index((1, 2))] = -3.0
+    state, latent = torch.randn(9, 2, dtype=torch.float64), torch.randn(9, 1, dtype=torch.float64)
+    torch.testing.assert_close(field(state, latent), -3 * state[:, 1:] * latent)
+
+
+def test_products_can_be_left_out_and_are_where_there_are_too_many():
+    assert MlpField(2, 1, 1, 1, 0, SETTINGS.model_copy(update={"products": False})).products is None
+    assert MlpField(MOST_MULTIPLIED, 0, 1, 1, 0, SETTINGS).products is not None
+    assert MlpField(MOST_MULTIPLIED, 1, 1, 1, 0, SETTINGS).products is None
 
 
 @pytest.mark.parametrize(

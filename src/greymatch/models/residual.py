@@ -12,21 +12,32 @@ from greymatch.models.blocks import convolution, mlp, zeroed
 from greymatch.models.composition import COMPOSITIONS
 from greymatch.settings import ResidualSettings
 
+MOST_MULTIPLIED = 24  # things seen at a point; of more there are too many products
+
 
 class MlpField(nn.Module):
-    """A point-wise net with one head per derivative order and a shared trunk; it starts as the zero function."""
+    """A point-wise net with one head per derivative order and a shared trunk; it starts as the zero function.
+
+    Beside it stand the products of any two things seen at a point, of which many laws consist: the net need not learn
+    to multiply, and is left with the rest.
+    """
 
     def __init__(self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings) -> None:
         super().__init__()
         self.axes = axes
         self.trunk = mlp([state + extra] + [settings.width] * settings.depth)
         self.heads = nn.ModuleList(zeroed(nn.Linear(settings.width, outputs)) for _ in range(heads))
+        self.products = None
+        if settings.products and state + extra <= MOST_MULTIPLIED:
+            of_two = settings.model_copy(update={"degree": 2})
+            self.products = PolynomialField(state, extra, outputs, heads, axes, of_two)
 
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
         seen = _joined(state, extra, self.axes).movedim(-1 - self.axes, -1)
         hidden = self.trunk(seen)
-        return torch.cat([head(hidden) for head in self.heads], -1).movedim(-1, -1 - self.axes)
+        out = torch.cat([head(hidden) for head in self.heads], -1).movedim(-1, -1 - self.axes)
+        return out if self.products is None else out + self.products(state, extra)
 
 
 class ConvField(nn.Module):
