@@ -91,17 +91,35 @@ def test_a_point_that_the_field_gets_wrong_is_outvoted(asked):
     assert abs(mean - law.mean[0].numpy()).max() > 1, "which least squares would not do"
 
 
-def test_draws_have_its_covariance_and_widening_scales_their_deviations(asked):
+def test_draws_have_its_covariance(asked):
     law, _ = asked()
-    draws = {
-        widening: law.sample(20000, torch.Generator().manual_seed(0), torch.tensor(widening)) for widening in (1.0, 3.0)
-    }
-    one, wide = (torch.cat([drawn.eps, drawn.z], 1).reshape(20000, 12, 2) for drawn in draws.values())
-    white = torch.linalg.solve(law.root, (one - law.mean)[..., None])[..., 0]
+    drawn = law.sample(20000, torch.Generator().manual_seed(0))
+    draws = torch.cat([drawn.eps, drawn.z], 1).reshape(20000, 12, 2)
+    white = torch.linalg.solve(law.root, (draws - law.mean)[..., None])[..., 0]
     assert float(white.mean(0).abs().max()) < 5 / 20000**0.5
     moment = torch.einsum("nbi,nbj->bij", white, white) / 20000
     torch.testing.assert_close(moment, torch.eye(2).expand(12, 2, 2), atol=0.05, rtol=0)
-    torch.testing.assert_close(wide - law.mean, 3 * (one - law.mean), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0, 1e3])
+def test_what_the_data_told_is_widened_and_the_prior_stays(asked, factor: float):
+    law, _ = asked()
+
+    def precision(root: Tensor) -> Tensor:
+        return (root @ root.mT).double().inverse()
+
+    prior = torch.eye(2, dtype=torch.float64)
+    wanted = prior + (precision(law.root) - prior) / factor**2
+    torch.testing.assert_close(precision(law.widened(factor).root), wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_a_start_has_no_prior_and_is_widened_in_full(asked):
+    law, _ = asked()
+    root = torch.block_diag(*law.root[:1], torch.tensor([[7.0]]))[None]
+    both = Laplace(torch.zeros(1, 3), root, law.misfit[:1], law.free, phases=1)
+    covariance = (lambda r: r @ r.mT)(both.widened(3.0).root)[0]
+    assert float(covariance[2, 2]) == pytest.approx(21.0**2, rel=1e-5)
+    assert float(covariance[:2, :2].diagonal().max()) < 1
 
 
 def test_each_window_is_asked_by_itself(asked):

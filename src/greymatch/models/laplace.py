@@ -60,9 +60,21 @@ class Laplace:
         return self._split(self.mean)
 
     def sample(self, draws: int, generator: torch.Generator | None, widening: Tensor | float = 1.0) -> Latents:
-        """Draws (draws * B), draw after draw, with standard deviations times `widening`."""
+        """Draws (draws * B), draw after draw, from the law that is `widened`."""
         noise = mirrored(draws, self.mean, generator)[..., None]
-        return self._split((self.mean + widening * (self.root @ noise)[..., 0]).flatten(0, 1))
+        return self._split((self.mean + (self.widened(widening).root @ noise)[..., 0]).flatten(0, 1))
+
+    def widened(self, factor: Tensor | float) -> Laplace:
+        """With standard deviations times `factor`, as far as data made them small: none exceeds the prior's.
+
+        Of the precision 1 + D, which the prior and the data make, D is divided by the factor's square.
+        """
+        excess = torch.as_tensor(factor, dtype=torch.float64, device=self.root.device).square() - 1
+        root = self.root.double()
+        of_latents = root[:, : root.shape[1] - self.phases]  # a start has no prior
+        identity = torch.eye(root.shape[2], dtype=root.dtype, device=root.device)
+        narrowing = root_of(identity + excess * of_latents.mT @ of_latents)
+        return replace(self, root=((1 + excess).sqrt() * root @ narrowing).to(self.root))
 
     def select(self, rows: Tensor) -> Laplace:
         return replace(self, mean=self.mean[rows], root=self.root[rows], misfit=self.misfit[rows])

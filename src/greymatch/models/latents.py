@@ -25,8 +25,10 @@ class Gaussian:
         return self.mean + self.log_std.exp() * mirrored(copies, like, generator).flatten(0, 1)
 
     def widened(self, factor: Tensor | float) -> Gaussian:
-        """The same mean with standard deviations times `factor`."""
-        return Gaussian(self.mean, self.log_std + torch.as_tensor(factor).log())
+        """With standard deviations times `factor`, as far as data made them small; see `Laplace.widened`."""
+        square = torch.as_tensor(factor).square()
+        narrowing = ((square - 1) * (2 * self.log_std).exp().clamp_max(1.0)).log1p() / 2
+        return Gaussian(self.mean, self.log_std + square.log() / 2 - narrowing)
 
     def kl(self) -> Tensor:
         """KL to a standard normal, summed over the last axis."""
