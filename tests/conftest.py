@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ Damped = tuple[Network, Trajectories, Tensor, Tensor]
 
 os.environ["MPLBACKEND"] = "Agg"
 torch.set_num_threads(1)  # the tests run in parallel processes already
+# a shell that runs the tests in its background lets them ignore Ctrl-C, and all that they start
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: a loaded machine is not a failure. Derandomised: a failure here is a failure everywhere.
 hypothesis.settings.register_profile("greymatch", deadline=None, derandomize=True)
