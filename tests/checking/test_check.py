@@ -145,8 +145,15 @@ def test_window_horizon_and_interpolant_are_held_against_the_data(
 
 
 def test_noise_that_drowns_the_acceleration_is_warned_of(springs: Trajectories, seed: int):
-    noisy = replace(springs, values=springs.values + 0.05 * torch.randn(springs.values.shape))
-    assert "most of it is noise" in told(check(physics(), noisy), Level.WARNING)
+    noisy = replace(springs, values=springs.values + 0.6 * torch.randn(springs.values.shape))
+    assert "the smoothed acceleration of 'x' changes" in told(check(physics(), noisy), Level.WARNING)
+
+
+def test_noise_that_fit_smooths_away_is_not_warned_of(springs: Trajectories, seed: int):
+    noisy = replace(springs, values=springs.values + 0.01 * torch.randn(springs.values.shape))
+    assert not told(check(physics(), noisy), Level.WARNING)
+    raw = Settings().updated({"data.noise": 0.0})
+    assert "most of it is noise" in told(check(physics(), noisy, settings=raw), Level.WARNING)
 
 
 def test_a_parameter_that_does_nothing_is_named(springs: Trajectories):
