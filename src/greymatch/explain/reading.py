@@ -12,6 +12,7 @@ from torch import Tensor
 from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.explain.distil import Distilled, distil
 from greymatch.explain.explanation import Coefficient, Explanation
+from greymatch.explain.own_words import without_own_words
 from greymatch.explain.settle import few, settle
 from greymatch.explain.sparse import Fit, simplest
 from greymatch.explain.terms import Term, candidates
@@ -61,7 +62,8 @@ def _said(network: Network, distilled: Distilled, terms: list[Term], design: Ten
         target = distilled.residual[:, :, index]
         share = float(target.square().mean().sqrt() / distilled.speed[index].clamp_min(1e-300))
         says = share > max(NEGLIGIBLE, float(network.noise[index]))
-        found[state] = simplest(design.expand(len(target), -1, -1), target) if says else _nothing(target)
+        fit = simplest(design.expand(len(target), -1, -1), target) if says else _nothing(target)
+        found[state] = without_own_words(fit, distilled, design, index)
         ignored[state] = 0.0 if found[state].kept else share
     return Explanation(
         known=network.physics,
