@@ -192,6 +192,12 @@ def test_arguments_of_the_wrong_kind_are_errors(springs: Trajectories):
         check(physics(), {"x": 1})  # pyright: ignore[reportArgumentType]
 
 
+def test_the_time_that_a_window_covers_is_that_of_uneven_steps(springs: Trajectories):
+    pairs = torch.arange(40).repeat_interleave(2) + torch.tensor([0.0, 0.1]).repeat(40)  # steps of 0.1 and 0.9
+    found = check(physics(), replace(springs, times=pairs.double().expand(16, -1)), settings=Settings(window=21))
+    assert "21 points, about 10 of time" in found.facts["window"]
+
+
 @pytest.mark.parametrize("name", list(SYSTEMS))
 def test_built_in_systems_can_be_fitted_and_it_takes_seconds(name: str):
     system = SYSTEMS[name]
