@@ -145,8 +145,15 @@ def test_window_horizon_and_interpolant_are_held_against_the_data(
 
 
 def test_noise_that_drowns_the_acceleration_is_warned_of(springs: Trajectories, seed: int):
-    noisy = replace(springs, values=springs.values + 0.05 * torch.randn(springs.values.shape))
-    assert "most of it is noise" in told(check(physics(), noisy), Level.WARNING)
+    noisy = replace(springs, values=springs.values + 0.6 * torch.randn(springs.values.shape))
+    assert "the smoothed acceleration of 'x' changes" in told(check(physics(), noisy), Level.WARNING)
+
+
+def test_noise_that_fit_smooths_away_is_not_warned_of(springs: Trajectories, seed: int):
+    noisy = replace(springs, values=springs.values + 0.01 * torch.randn(springs.values.shape))
+    assert not told(check(physics(), noisy), Level.WARNING)
+    raw = Settings().updated({"data.noise": 0.0})
+    assert "most of it is noise" in told(check(physics(), noisy, settings=raw), Level.WARNING)
 
 
 def test_a_parameter_that_does_nothing_is_named(springs: Trajectories):
@@ -183,6 +190,12 @@ def test_arguments_of_the_wrong_kind_are_errors(springs: Trajectories):
         check(spring, springs)  # pyright: ignore[reportArgumentType]
     with pytest.raises(GreymatchError, match="`data` must be Trajectories; got dict"):
         check(physics(), {"x": 1})  # pyright: ignore[reportArgumentType]
+
+
+def test_the_time_that_a_window_covers_is_that_of_uneven_steps(springs: Trajectories):
+    pairs = torch.arange(40).repeat_interleave(2) + torch.tensor([0.0, 0.1]).repeat(40)  # steps of 0.1 and 0.9
+    found = check(physics(), replace(springs, times=pairs.double().expand(16, -1)), settings=Settings(window=21))
+    assert "21 points, about 10 of time" in found.facts["window"]
 
 
 @pytest.mark.parametrize("name", list(SYSTEMS))

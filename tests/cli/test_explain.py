@@ -12,6 +12,7 @@ def test_explain_says_known_and_missing(greymatch, user: Path) -> None:
     done = greymatch("explain", *MODEL)
     assert done.code == 0, done.err
     assert "angle'' = known" in done.out
+    assert ("refit(data)" in done.out) == ("fidelity" in done.out)  # only where a term was found
 
 
 def test_the_file_holds_what_is_printed_as_json(greymatch, user: Path) -> None:

@@ -8,6 +8,7 @@ import torch
 
 from greymatch.errors import GreymatchError
 from greymatch.explain import Term, explain
+from greymatch.explain.distil import distil
 from greymatch.models.greybox import GreyBox
 
 
@@ -21,6 +22,18 @@ def test_the_missing_term_is_found_alone_with_the_coefficient_of_each_trajectory
     assert found.fidelity["b"] > 0.999
     assert one.follows is not None
     assert one.follows[0] == "z1"
+
+
+def test_a_residual_that_says_more_than_was_left_unexplained_is_read(asked, known):
+    _, data, _, _ = known
+    network = asked.network
+    share = float(distil(network, data).residual[..., 1].square().mean().sqrt() / network.dynamics.scales_top[1])
+    network.noise.fill_(share / 1.5)
+    assert [one.term for one in asked.explain(data).missing["b"]] == [Term((("b", 1),))]
+    network.noise.fill_(3 * share)
+    found = asked.explain(data)
+    assert found.missing["b"] == ()
+    assert "train longer" in str(found)
 
 
 def test_it_says_so(asked, known):

@@ -37,5 +37,13 @@ def test_derivatives_of_clean_samples_are_sure_and_of_noise_are_not(recording: R
     assert float(derivative_doubt(noise, "quintic", 2)) > 0.8
 
 
+def test_noise_that_is_assumed_is_smoothed_away_before(recording: Recording, seed: int):
+    clean = wave(recording, 0.1)
+    noisy = replace(clean, values=clean.values + 0.01 * torch.randn(clean.values.shape))
+    assumed = replace(noisy, noise=(0.01,))
+    assert float(derivative_doubt(noisy, "cubic", 1)) > 3 * float(derivative_doubt(assumed, "cubic", 1))
+    assert float(left_out_error(assumed, "cubic")) < float(left_out_error(noisy, "cubic"))
+
+
 def test_too_few_samples_tell_nothing(recording: Recording):
     assert bool(left_out_error(recording([0.0, 1.0], [[1.0, 2.0]]), "cubic").isnan().all())

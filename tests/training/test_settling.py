@@ -70,6 +70,17 @@ def test_whole_trajectories_tell_their_parameters(decays: Decays, tiny: Settings
         torch.testing.assert_close(k, torch.as_tensor(data.truth["k"]), rtol=0, atol=5e-3)
 
 
+def test_errors_are_measured_by_whole_trajectories_whichever_window_is_drawn(decays: Decays, tiny: Settings):
+    asked = settling(whole_truth(), decays(12), tiny)
+    settled = asked.latents(None, 1)
+    drawn = [asked.draw(settled, 64, torch.Generator().manual_seed(seed)) for seed in (0, 1)]
+    rows = torch.cat([sample.rows for sample in drawn])
+    sizes = torch.cat([sample.features.amplitude for sample in drawn])
+    for row in rows.unique():
+        assert len(sizes[rows == row].unique(dim=0)) == 1
+    assert len(sizes.unique(dim=0)) == len(rows.unique())
+
+
 def test_trajectories_without_a_window_are_neither_asked_nor_drawn(decays: Decays, tiny: Settings):
     data = decays(6)
     mask = data.mask.clone()

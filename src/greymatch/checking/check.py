@@ -11,6 +11,7 @@ from greymatch.checking.confounding import confounding
 from greymatch.checking.facts import facts
 from greymatch.checking.finding import Finding, Level, problem
 from greymatch.checking.points import Points
+from greymatch.data.noise import assumed_noise, with_noise
 from greymatch.data.store import Store, sampled
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
@@ -82,14 +83,20 @@ def check(
     if told.stopped:
         return Check(facts(data, None), findings=told.findings)
     found = Suited(settings, []) if settings else choose(physics, data)
+    seen = _as_fitted(data, found.settings)
     told.findings += data_rules.amount(data, validation) + data_rules.still(data)
     told.findings += data_rules.windows(data, found.settings)
     told.asks(lambda: _check_function(physics, data, found.settings))
     if not told.stopped:
-        told.findings += data_rules.derivatives(physics, data, found.settings)
-        told.findings += _of_physics(physics, data, found.settings)
+        told.findings += data_rules.derivatives(physics, seen, found.settings)
+        told.findings += _of_physics(physics, seen, found.settings)
     order = list(Level)
     return Check(facts(data, found.settings), found.choices, sorted(told.findings, key=lambda f: order.index(f.level)))
+
+
+def _as_fitted(data: Trajectories, settings: Settings) -> Trajectories:
+    """With the noise that `fit` would smooth away."""
+    return with_noise(assumed_noise(settings.data.noise, data), data)[0]
 
 
 @dataclass

@@ -74,20 +74,17 @@ def _horizon(data: Trajectories, settings: Settings) -> list[Finding]:
 
 
 def derivatives(physics: Physics, data: Trajectories, settings: Settings) -> list[Finding]:
-    """Derivatives that change when every second sample is left out are those of noise, or of too few samples."""
+    """Derivatives that change when every second sample is left out are those of noise, or of too few samples; noise
+    that is assumed of the data is smoothed away before, as `fit` does."""
     what = "acceleration" if physics.order == 2 else "velocity"
+    what, coarse = (f"smoothed {what}", "") if data.noise else (what, ", or the samples are too coarse")
+    doubts = derivative_doubt(data, settings.matching.interpolant, physics.order).tolist()
     found = []
-    for name, doubt in zip(
-        data.states, derivative_doubt(data, settings.matching.interpolant, physics.order).tolist(), strict=True
-    ):
+    for name, doubt in zip(data.states, doubts, strict=True):
         told = f"the {what} of {name!r} changes by {100 * doubt:.0f} % when every second sample is left out"
         if doubt > LOST:
-            found.append(
-                warning(
-                    f"{told}: most of it is noise, or the samples are too coarse",
-                    "record with less noise or at other steps, or smooth the data; parameters will be poor as it is",
-                )
-            )
+            fix = "record with less noise or at other steps; parameters will be poor as it is"
+            found.append(warning(f"{told}: most of it is noise{coarse}", fix))
         elif doubt > DOUBTED:
-            found.append(warning(f"{told}: noise, or coarse samples", "expect wide intervals, or smooth the data"))
+            found.append(warning(f"{told}: noise, or coarse samples", "expect wide intervals"))
     return found

@@ -80,8 +80,15 @@ def _unit(data: Trajectories, name: str) -> str:
 def _window(data: Trajectories, settings: Settings) -> str:
     """How much time a history covers, and how far beyond it the model learns."""
     duration = (torch.where(data.times.isfinite(), data.times, -torch.inf).amax(1) - data.times[:, 0]).median()
-    covered = (settings.window - 1) * data.step
+    covered = _covered(data, settings.window)
     beyond = max(0.0, float(duration) - covered)
     horizon = settings.matching.horizon
     beyond = beyond if horizon is None else min(beyond, horizon)
     return f"{settings.window} points, about {covered:.3g} of time; forecasts are learned up to {beyond:.3g} beyond it"
+
+
+def _covered(data: Trajectories, window: int) -> float:
+    """The time that so many points usually take: where steps are uneven, not so many usual steps."""
+    spans = data.times[:, window - 1 :] - data.times[:, : max(0, data.times.shape[1] - window + 1)]
+    spans = spans[spans.isfinite()]
+    return float(spans.median()) if len(spans) else (window - 1) * data.step

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from greymatch.explain import Explanation
 
 EXAMPLE = "Example: greymatch explain model.safetensors --data train.nc --out missing.json"
+REFIT = "To forecast and infer with these terms and no net: model.explain(data).refit(data) in Python."
 
 
 @spread
@@ -46,7 +47,7 @@ def command(
     if out is not None:
         write_json(out, plain(told))
     output = Output(quiet, as_json)
-    output.show(str(found), *([f"written to {out}"] if out else []))
+    output.show(str(found), *([REFIT] if any(found.missing.values()) else []), *([f"written to {out}"] if out else []))
     output.finish(told)
 
 

@@ -11,6 +11,7 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, gather, usable
 from greymatch.errors import GreymatchError
 from greymatch.matching.observed import interpolated
+from greymatch.models.credit import slope
 from greymatch.models.latents import Latents
 from greymatch.models.network import Network
 
@@ -23,13 +24,15 @@ class Distilled:
     """`residual` (N, M, S) of N trajectories' latents at the same M places, where variables have `columns` (M,).
 
     The places are drawn from all trajectories: along one alone, states move together and hide what does what.
-    `speed` (S,) is the root mean square of the highest derivative there, `latents` those of the trajectories, which
-    are `rows` (N,) of the data.
+    `speed` (S,) is the root mean square of the highest derivative there, `slopes` (M, S, L) how the known physics moves
+    with each parameter (none for fields, whose physics needs all of the grid), `latents` those of the trajectories,
+    which are `rows` (N,) of the data.
     """
 
     columns: dict[str, Tensor]
     residual: Tensor
     speed: Tensor
+    slopes: Tensor
     latents: Latents
     rows: Tensor
 
@@ -50,6 +53,7 @@ def distil(network: Network, data: Trajectories, seed: int = 0) -> Distilled:
         columns=dict(zip(names, columns.double().unbind(1), strict=True)),
         residual=residual.double(),
         speed=places.top.double().square().mean(0).sqrt(),
+        slopes=_slopes(network, places, latents).double(),
         latents=latents,
         rows=rows,
     )
@@ -117,6 +121,17 @@ def _places(network: Network, data: Trajectories, seed: int) -> _Places:
         )
     inputs = data.inputs.at(rows, times)[:, 0].float() if data.inputs else None
     return _Places(times[:, 0], phase, inputs, top)
+
+
+def _slopes(network: Network, places: _Places, latents: Latents) -> Tensor:
+    """With the parameters of the middle of all trajectories."""
+    if network.physics.grid or not network.physics.free:
+        return places.top.new_zeros(*places.top.shape, 0)
+    middle = [part.mean(0).expand(len(places.times), -1) for part in (latents.eps, latents.z)]
+    where = (places.times, places.phase, places.inputs, Latents(*middle))
+    with torch.no_grad():
+        found = [slope(network.dynamics, *where, index) for index in range(len(network.physics.free))]
+    return torch.stack(found, -1)
 
 
 def _inner(data: Trajectories, generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from greymatch.data.trajectories import Trajectories
     from greymatch.models.greybox import GreyBox
 
+SMALL = 0.02  # of an equation's motion: a residual that is larger and has no terms is there, but cannot be read
 ROOM = 3.0  # by which a coefficient's prior is wider than its spread between trajectories
 
 
@@ -129,7 +130,7 @@ class Explanation:
             if terms:
                 lines.append(f"    fidelity {self.fidelity[state]:.4f}")
             elif self.ignored[state] > 0:
-                lines.append(f"    the residual is {self.ignored[state]:.2g} of the motion there: none")
+                lines.append(f"    {_silent(self.ignored[state])}")
         return "\n".join(lines)
 
 
@@ -155,6 +156,13 @@ class Completed:
 
 def _signed(value: float) -> str:
     return f"{'-' if value < 0 else '+'} {abs(value):.4g}"
+
+
+def _silent(share: float) -> str:
+    said = f"the residual is {share:.2g} of the motion there"
+    if share < SMALL:
+        return f"{said}: none"
+    return f"{said}, but no few terms can be read from it: train longer, or name what it may depend on (`among`)"
 
 
 def _spoken(one: Coefficient) -> str:

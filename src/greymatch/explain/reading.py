@@ -12,6 +12,7 @@ from torch import Tensor
 from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.explain.distil import Distilled, distil
 from greymatch.explain.explanation import Coefficient, Explanation
+from greymatch.explain.own_words import without_own_words
 from greymatch.explain.settle import few, settle
 from greymatch.explain.sparse import Fit, simplest
 from greymatch.explain.terms import Term, candidates
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from greymatch.models.greybox import GreyBox
     from greymatch.models.network import Network
 
-NEGLIGIBLE, NOISES = 1e-3, 3.0  # of an equation's speed, and of the field's own error: less is that error, no term
+NEGLIGIBLE = 1e-3  # of an equation's speed: less is the net's error, no term
 FOLLOWS = 0.7  # least correlation of a coefficient with what it is said to follow
 
 
@@ -60,8 +61,9 @@ def _said(network: Network, distilled: Distilled, terms: list[Term], design: Ten
     for index, state in enumerate(network.physics.states):
         target = distilled.residual[:, :, index]
         share = float(target.square().mean().sqrt() / distilled.speed[index].clamp_min(1e-300))
-        says = share > max(NEGLIGIBLE, NOISES * float(network.noise[index]))
-        found[state] = simplest(design.expand(len(target), -1, -1), target) if says else _nothing(target)
+        says = share > max(NEGLIGIBLE, float(network.noise[index]))
+        fit = simplest(design.expand(len(target), -1, -1), target) if says else _nothing(target)
+        found[state] = without_own_words(fit, distilled, design, index)
         ignored[state] = 0.0 if found[state].kept else share
     return Explanation(
         known=network.physics,

@@ -72,7 +72,8 @@ class _Said:
         pixels = some_pixels(evidence.top.shape[3:], PIXELS, evidence.top.device) if dynamics.physics.grid else None
         over = latents.over(evidence.times.shape[1])
         parts = dynamics.parts(evidence.times, evidence.phase, over, evidence.inputs)
-        slopes = [_slope(dynamics, evidence, over, index) for index in range(latents.eps.shape[1])]
+        place = (evidence.times, evidence.phase, evidence.inputs)
+        slopes = [slope(dynamics, *place, over, index) for index in range(latents.eps.shape[1])]
 
         def rows(field: Tensor) -> Tensor:
             """(N, W, C, *grid) as (N, C, P), zero where nothing was seen."""
@@ -84,7 +85,7 @@ class _Said:
         unit = dynamics.scales_top.reshape(-1, *(1,) * axes)
         return _Said(
             residual=rows(parts.residual / unit).flatten(1),
-            slopes=torch.stack([rows(slope / unit).flatten(1) for slope in slopes], -1),
+            slopes=torch.stack([rows(one / unit).flatten(1) for one in slopes], -1),
             monomials=rows(monomials(_variables(dynamics, evidence), DEGREE, MOST_TERMS)).mT,
             open=dynamics.open > 0,
         )
@@ -144,13 +145,12 @@ class _Said:
         return column.flatten(1)
 
 
-def _slope(dynamics: Dynamics, evidence: Evidence, over: Latents, index: int) -> Tensor:
-    """How the physics (N, W, S, *grid) moves with one parameter."""
+def slope(dynamics: Dynamics, times: Tensor, phase: Tensor, inputs: Tensor | None, over: Latents, index: int) -> Tensor:
+    """How the physics (..., S, *grid) moves with one parameter."""
     move = torch.zeros_like(over.eps)
     move[..., index] = NUDGE
     more, less = (
-        dynamics.known(evidence.times, evidence.phase, Latents(eps, over.z), evidence.inputs)
-        for eps in (over.eps + move, over.eps - move)
+        dynamics.known(times, phase, Latents(eps, over.z), inputs) for eps in (over.eps + move, over.eps - move)
     )
     return (more - less) / (2 * NUDGE)
 

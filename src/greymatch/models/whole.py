@@ -19,11 +19,12 @@ from greymatch.models.network import MOST_POINTS, Network, Sight
 
 @dataclass(frozen=True)
 class Recordings:
-    """Trajectories to be asked as wholes: what each shows, in `groups` (rows, evidence) of one length, and the
-    `features` of a window of it. Neither depends on what is learned."""
+    """Trajectories to be asked as wholes: what each shows, in `groups` (rows, evidence) of one length, the `features`
+    of a window of it, and its own `amplitude` (N, S). None of it depends on what is learned."""
 
     features: Features
     groups: list[tuple[Tensor, Evidence]]
+    amplitude: Tensor
 
     @staticmethod
     @torch.no_grad()
@@ -45,13 +46,13 @@ class Recordings:
                     taken = course.select(rows)
                     window = replace(window, smooth=replace(taken, **_until(taken, length)))
                 groups.append((rows, network.evidence(window, most)))
-        return Recordings(features, groups)
+        return Recordings(features, groups, whole_amplitude(network, data))
 
     @torch.no_grad()
     def posterior(self, network: Network, before: Laplace | None = None, search: Search = THOROUGH) -> Laplace:
         """Of each from all its points; the search begins with what was found `before`, or what the encoder says."""
         told = before or Laplace.of(network.encode(self.features, None, sample=False))
-        unit = network.dynamics.scales_top * self.features.amplitude
+        unit = network.dynamics.scales_top * self.amplitude
         for rows, evidence in self.groups:
             told = told.put(rows, network.ask(evidence, told.select(rows), unit[rows], search))
         return told
@@ -64,6 +65,18 @@ class Recordings:
         for rows, evidence in self.groups:
             owed[rows], doubt[rows] = credit(network.dynamics, evidence, law.select(rows).latents(), network.noise)
         return Credit(owed, doubt)
+
+
+def whole_amplitude(network: Network, data: Trajectories) -> Tensor:
+    """Spread of each recording (N, S) over all of it relative to the data's, never below the floor of a window's.
+
+    A recording is measured by it, not by any one window of it: one at rest would make errors elsewhere look huge.
+    """
+    values, seen = (part.movedim(2, 1).flatten(2) for part in (data.values, data.mask))
+    values = values.double().masked_fill(~seen, torch.nan)
+    mean = values.nanmean(-1, keepdim=True)
+    spread = (values - mean).square().nanmean(-1).sqrt().nan_to_num(0.0).float() / network.scales.spread
+    return (spread.square() + network.settings.matching.amplitude_floor**2).sqrt()
 
 
 def _until(course: Smoothed, length: int) -> dict[str, Tensor]:

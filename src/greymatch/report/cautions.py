@@ -41,8 +41,8 @@ def _bands(evaluation: Evaluation) -> str:
 
 def _noisy(evaluation: Evaluation) -> str:
     noisy = evaluation.model.noisy
-    does = f"Training left the motion of {listed(noisy)} largely unexplained: noisy data, or a step too coarse."
-    return does if noisy else ""
+    does = f"Training left the motion of {listed(noisy)} largely unexplained"
+    return f"{does}: it was too short, the data are noisy, or their step is too coarse." if noisy else ""
 
 
 def _intervals(evaluation: Evaluation) -> str:

@@ -67,10 +67,10 @@ def _verdict(advice: Advice) -> str:
     errors = f"{number(advice.refitted_error)} against {number(advice.error)}"
     if not any(advice.explanation.missing.values()):
         return "The residual says nothing of size: the physics was all there is."
-    if not advice.faithful:
-        return f"The terms do not say all that the residual says (less than {percent(FAITHFUL)}): trust the model."
     if advice.refit_is_better:
         return f"The physics completed with these terms needs no net and forecasts better: a scaled error of {errors}."
+    if not advice.faithful:
+        return f"The terms do not say all that the residual says (less than {percent(FAITHFUL)}): trust the model."
     return f"The terms are faithful, yet the completed physics forecasts worse: a scaled error of {errors}."
 
 

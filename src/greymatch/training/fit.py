@@ -147,7 +147,8 @@ def _saved(problem: Problem, loop: Loop) -> GreyBox:
     model = _finished(problem, loop)
     for name in model.noisy:
         loop.meter.say(
-            f"the motion of {name!r} is largely unexplained: noise, or a step too coarse for its interpolant"
+            f"the motion of {name!r} is largely unexplained: too little training, noise, or a step too coarse for its "
+            "interpolant"
         )
     model.save(loop.folder / MODEL)
     return model

@@ -22,7 +22,7 @@ from greymatch.models.features import Features
 from greymatch.models.laplace import Laplace, Search
 from greymatch.models.latents import Latents
 from greymatch.models.network import Network
-from greymatch.models.whole import Recordings
+from greymatch.models.whole import Recordings, whole_amplitude
 from greymatch.training.courses import Course
 from greymatch.training.sampler import Sampler
 
@@ -66,6 +66,10 @@ class Settling:
     def _recordings(self) -> Recordings:
         return Recordings.of(self.network, self.data.select(self._drawn.cpu()), self._features, POINTS)
 
+    @cached_property
+    def _amplitude(self) -> Tensor:
+        return whole_amplitude(self.network, self.data)
+
     def follow(self, course: Tensor | None) -> None:
         """Learn from the trajectories along this course (a packed `Course`) from now on."""
         if course is None:
@@ -79,9 +83,10 @@ class Settling:
         )
 
     def draw(self, settled: Tensor, count: int, generator: torch.Generator) -> Sample:
-        """A batch from all over the trajectories, with their latents."""
+        """A batch from all over the trajectories, with their latents, measured by their whole amplitudes."""
         sample = self.sampler.draw_whole(count, generator)
-        return sample._replace(settled=settled[sample.rows])
+        features = sample.features._replace(amplitude=self._amplitude[sample.rows])
+        return sample._replace(features=features, settled=settled[sample.rows])
 
     def latents(self, before: Tensor | None, turn: int) -> Tensor:
         """As the field has it now, begun with those of the turn before."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from greymatch.data.noise import assumed_noise, with_noise
 from greymatch.data.store import Store, sampled
 from greymatch.data.trajectories import Trajectories
 from greymatch.matching.left_out import left_out_error
@@ -93,7 +94,8 @@ def _windows(data: Trajectories) -> list[Choice]:
 
 
 def _interpolant(data: Trajectories) -> list[Choice]:
-    """Quintic, unless every second sample tells the others clearly better by a cubic."""
+    """Quintic, unless every second sample, its noise smoothed away, tells the others clearly better by a cubic."""
+    (data,) = with_noise(assumed_noise("auto", data), data)
     usual, plain = (float(left_out_error(data, name).nan_to_num(0.0).max()) for name in ("quintic", "cubic"))
     if plain < COARSE * usual:
         return [Choice("matching.interpolant", "cubic", "samples are too coarse or uneven for a quintic")]
