@@ -26,6 +26,8 @@ class Gaussian:
 
     def widened(self, factor: Tensor | float) -> Gaussian:
         """The same mean with standard deviations times `factor`."""
+        if isinstance(factor, float) and factor == 1.0:
+            return self
         return Gaussian(self.mean, self.log_std + torch.as_tensor(factor).log())
 
     def kl(self) -> Tensor:

@@ -1,0 +1,56 @@
+"""`greymatch bench speed`: ratios to plain loops, and how cost grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from greymatch.cli.bench.asked import commas
+from greymatch.cli.bench.options import Out, Quick
+from greymatch.cli.bench.perform import QUICK
+from greymatch.cli.files import folder
+from greymatch.cli.options import Json, Quiet
+from greymatch.cli.output import Output, typed
+from greymatch.cli.sheets import shown
+
+ALL = ("training", "convolutions", "forecast", "reading", "start-up", "scaling", "errors")
+EXAMPLE = "Example: greymatch bench speed --parts training,reading --out speed"
+EVERYTHING = commas(ALL)
+Parts = Annotated[str, typer.Option(metavar="A,B", help="What to measure.")]
+
+
+def command(
+    parts: Parts = EVERYTHING,
+    out: Out = "results",
+    quick: Quick = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Training, forecasts, reading and start-up as ratios to plain loops in one run, and how cost grows.
+
+    Times to an error come from the runs that are in OUT/runs.
+    """
+    from greymatch.bench.speed import sizes
+    from greymatch.bench.speed.suite import checked_parts, measure
+    from greymatch.bench.speed.view import view
+    from greymatch.bench.view import write_sheets
+
+    names = checked_parts([part.strip() for part in parts.split(",") if part.strip()])
+    output, size = Output(quiet, as_json), sizes.QUICK if quick else sizes.WHOLE
+    where = folder(Path(out) / QUICK if quick else Path(out))
+    found = view(measure(names, size, Path(out) / "runs", output.note))
+    written = write_sheets("speed", found, where, _about(names, size, quick))
+    files = ", ".join(path.name for path in written.files)
+    output.show(*(shown(sheet) for sheet in found.sheets.values()), f"written to {where}: {files}")
+    output.finish(written.content)
+
+
+def _about(parts: list[str], sizes: Any, quick: bool) -> dict[str, Any]:
+    """The command, the sizes and the machine."""
+    from dataclasses import asdict
+
+    from greymatch.bench.run import made_with
+
+    return {"command": typed(), "quick": quick, "parts": parts, "sizes": asdict(sizes), **made_with()}
