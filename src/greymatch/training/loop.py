@@ -66,7 +66,10 @@ class Loop:
         optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=self.settings.rate, weight_decay=self.settings.decay, fused=fused
         )
-        self.objective, self.optimizer = self.fabric.setup(self.way.objective, optimizer)
+        wrapped, self.optimizer = self.fabric.setup(self.way.objective, optimizer)
+        # alone and in full precision there is nothing to share or convert, which the wrapper looks for at every step
+        alone = self.ranks.count == 1 and self.settings.precision == "32-true"
+        self.objective = self.way.objective if alone else wrapped
         self.generator = self._generator(device).manual_seed(self.settings.seed)
         self._batch = self.ranks.part(self.settings.batch)
         self.state = RunState(

@@ -86,7 +86,7 @@ def objective(
 ) -> tuple[Tensor, Tensor]:
     """Squared errors of the highest derivative over the noise, KL of both latents, size and slopes of the residual."""
     settings, field, order = network.settings.matching, network.dynamics, network.physics.order
-    features = network.features(_window(batch))
+    features = network.features(window_of(batch))
     encoded = network.encode(features, generator)
     position, *derivatives = (batch[f"derivative_{n}"] for n in range(order + 1))
     phase = torch.cat([position, *derivatives[:-1]], 2)
@@ -116,7 +116,7 @@ def _slopes(
     return columns * ((after - parts.learned) / _over(step.abs().clamp_min(0.1)[..., None], after)).abs().mean()
 
 
-def _window(batch: dict[str, Tensor]) -> Window:
+def window_of(batch: dict[str, Tensor]) -> Window:
     values = batch["values"].float()
     return Window(batch["times"], values, torch.ones_like(values, dtype=torch.bool), None)
 

@@ -19,7 +19,7 @@ from greymatch.models.greybox import GreyBox
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
-TRAJECTORIES, DRAWS, TIMES, STATES = 25, 40, 87, 2  # the first size of each; the others stay where they are
+TRAJECTORIES, DRAWS, TIMES, STATES = 12, 50, 44, 2  # the first size of each; the others stay where they are
 TURNS = 3
 HIGHEST = {"trajectories": 1.0, "draws": 1.0, "horizon": 1.0, "states": None}
 
@@ -39,7 +39,7 @@ class Curve:
 
     @property
     def highest(self) -> float | None:
-        """What the slope should not exceed, with what a measurement may be off by."""
+        """What the slope should not exceed; None where no more than that is promised."""
         return HIGHEST[self.axis]
 
 

@@ -11,15 +11,15 @@ class Sizes:
     `forecasts` trajectories; `rows` of tables; `doublings` of each size by which cost may grow."""
 
     turns: int = 5
-    steps: int = 20
-    trajectories: int | None = None
-    fit_seconds: float = 8.0
-    fit_turns: int = 3
+    steps: int = 10
+    trajectories: int | None = 200
+    fit_seconds: float = 5.0
+    fit_turns: int = 2
     draws: int = 1000
     forecasts: int = 100
     model_steps: int = 300
     forecast_turns: int = 2
-    rows: int = 500_000
+    rows: int = 200_000
     doublings: int = 4
     starts: int = 3
 

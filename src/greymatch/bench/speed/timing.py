@@ -42,9 +42,9 @@ class Measured:
         return None if self.most is None else statistics.median(self.ours) <= self.most
 
 
-def in_turns(ways: Mapping[str, Callable[[], Any]], turns: int) -> dict[str, list[float]]:
-    """Processor seconds of each way in each of `turns`; a first turn warms up and is left out."""
-    found = [{name: seconds(way) for name, way in ways.items()} for _ in range(turns + 1)][1:]
+def in_turns(ways: Mapping[str, Callable[[], Any]], turns: int, warm: bool = True) -> dict[str, list[float]]:
+    """Processor seconds of each way in each of `turns`; to be `warm`, a first turn is not counted."""
+    found = [{name: seconds(way) for name, way in ways.items()} for _ in range(turns + warm)][warm:]
     return {name: [turn[name] for turn in found] for name in ways}
 
 
