@@ -31,3 +31,10 @@ def test_every_part_that_needs_a_model_runs(tiny: Sizes, tmp_path: Path) -> None
     assert [curve.axis for curve in found.curves] == ["trajectories", "draws", "horizon", "states"]
     assert all(seconds > 0 for one in found.measured for seconds in (*one.ours, *one.plain))
     assert len(told) == 4
+
+
+def test_what_forecasts_are_compared_with_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert checked_parts(["reading"]) == ["reading"]
+    with pytest.raises(GreymatchError, match=r"greymatch\[bench\]"):
+        checked_parts(["forecast"])

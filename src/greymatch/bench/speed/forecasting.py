@@ -4,37 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 
 from torch import Tensor
 
+from greymatch.bench.speed.fitted import SYSTEM, asked, fitted
 from greymatch.bench.speed.reference_forecast import Ensemble, plain_rollout, tight_rollout
 from greymatch.bench.speed.sizes import Sizes
 from greymatch.bench.speed.timing import Measured, in_turns
 from greymatch.data.trajectories import Trajectories
 from greymatch.models.greybox import GreyBox
-from greymatch.systems import SYSTEMS
-from greymatch.training.fit import fit
 
-SYSTEM, GOAL = "pendulum", 5.0
+GOAL = 5.0
 TOLERANCES = [10.0 ** (-n / 4) for n in range(12, 32)]
 JUDGED_DRAWS = 4
-
-
-@cache
-def fitted(steps: int) -> GreyBox:
-    """A model like those that forecasts come from; a few hundred steps are enough for that."""
-    system = SYSTEMS[SYSTEM]
-    settings = system.settings().updated({"training.minutes": None, "training.steps": steps, "training.validations": 1})
-    train, validation = system.data("train", trajectories=100), system.data("val", trajectories=20)
-    return fit(system.physics, train, validation, settings=settings, quiet=True)
-
-
-def asked(count: int) -> tuple[Trajectories, Tensor]:
-    """Histories, and the times that follow them."""
-    system = SYSTEMS[SYSTEM]
-    test = system.data("test", trajectories=count)
-    return test.first(system.given), test.times[0, system.given :]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from greymatch.bench.speed.forecasting import asked, fitted
+from greymatch.bench.speed.fitted import asked, fitted
 from greymatch.bench.speed.sizes import Sizes
 from greymatch.bench.speed.stepping import network_for
 from greymatch.bench.speed.timing import in_turns

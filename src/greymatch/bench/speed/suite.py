@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,6 +83,11 @@ def checked_parts(names: Sequence[str]) -> list[str]:
             raise GreymatchError(
                 f"`--parts` must be some of {list(PARTS)}; got {name!r}.{did_you_mean(name, list(PARTS))}"
             )
+    if "forecast" in names and importlib.util.find_spec("torchdiffeq") is None:
+        raise GreymatchError(
+            "the part 'forecast' is compared with torchdiffeq, which is not there. Install it with: "
+            "pip install 'greymatch[bench]', or leave the part out."
+        )
     return [name for name in PARTS if name in names]
 
 
