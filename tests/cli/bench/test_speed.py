@@ -14,8 +14,18 @@ def test_what_was_measured_is_shown_and_written(greymatch, tmp_path: Path, monke
     assert done.code == 0, done.err
     assert json.loads((tmp_path / "quick" / "speed.json").read_text()) == done.json
     assert [row["case"] for row in done.json["speed"]] == ["csv, 1000 rows", "parquet, 1000 rows"]
-    assert (done.json["parts"], done.json["sizes"]["rows"]) == (["reading"], 1000)
-    assert {"command", "machine", "commit"} <= done.json.keys()
+    assert done.json["parts"].keys() == {"reading"}
+    assert done.json["parts"]["reading"]["sizes"]["rows"] == 1000
+    assert {"command", "machine", "commit"} <= done.json["parts"]["reading"].keys()
+
+
+def test_parts_may_be_measured_one_by_one(greymatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "WHOLE", sizes.Sizes(turns=1, rows=1000))
+    for part in ("reading", "errors"):
+        done = greymatch("bench", "speed", "--parts", part, "--out", tmp_path, "--json")
+        assert done.code == 0, done.err
+    assert done.json["parts"].keys() == {"reading", "errors"}
+    assert len(done.json["speed"]) == 2
 
 
 def test_an_unknown_part_is_wrong_input(greymatch, tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ class Sizes:
     `forecasts` trajectories; `rows` of tables; `doublings` of each size by which cost may grow."""
 
     turns: int = 5
-    steps: int = 10
+    steps: int = 6
     trajectories: int | None = 200
-    fit_seconds: float = 5.0
+    fit_seconds: float = 4.0
     fit_turns: int = 2
     draws: int = 1000
     forecasts: int = 100
@@ -21,7 +21,7 @@ class Sizes:
     forecast_turns: int = 2
     rows: int = 200_000
     doublings: int = 4
-    starts: int = 3
+    starts: int = 2
 
 
 WHOLE = Sizes()

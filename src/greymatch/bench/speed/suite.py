@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,14 +91,12 @@ def checked_parts(names: Sequence[str]) -> list[str]:
     return [name for name in PARTS if name in names]
 
 
-def measure(parts: Iterable[str], sizes: Sizes, runs: Path, told: Callable[[str], None]) -> Found:
-    """Part after part on one core; `runs` is a folder with runs of benchmarks, whose curves tell times to an error."""
+def measure(part: str, sizes: Sizes, runs: Path) -> Found:
+    """One part on one core; `runs` is a folder with runs of benchmarks, whose curves tell times to an error."""
     found = Found()
     with one_thread():
-        for part in parts:
-            told(f"measuring {part} ...")
-            for item in PARTS[part](sizes, runs):
-                _sorted_in(found, item)
+        for item in PARTS[part](sizes, runs):
+            _sorted_in(found, item)
     return found
 
 

@@ -28,29 +28,42 @@ def command(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Training, forecasts, reading and start-up as ratios to plain loops in one run, and how cost grows.
+    """Training, forecasts, reading and start-up as ratios to plain loops, and how cost grows.
 
-    Times to an error come from the runs that are in OUT/runs.
+    What a part found is kept in OUT/speed, so that parts can be measured one by one. Times to an error come from the
+    runs that are in OUT/runs.
     """
     from greymatch.bench.speed import sizes
+    from greymatch.bench.speed.kept import keep
     from greymatch.bench.speed.suite import checked_parts, measure
-    from greymatch.bench.speed.view import view
-    from greymatch.bench.view import write_sheets
 
     names = checked_parts([part.strip() for part in parts.split(",") if part.strip()])
     output, size = Output(quiet, as_json), sizes.QUICK if quick else sizes.WHOLE
     where = folder(Path(out) / QUICK if quick else Path(out))
-    found = view(measure(names, size, Path(out) / "runs", output.note))
-    written = write_sheets("speed", found, where, _about(names, size, quick))
+    for part in names:
+        output.note(f"measuring {part} ...")
+        keep(where, part, measure(part, size, Path(out) / "runs"), _about(size))
+    _show(where, quick, output)
+
+
+def _show(where: Path, quick: bool, output: Output) -> None:
+    """All that is there."""
+    from greymatch.bench.speed.kept import kept
+    from greymatch.bench.speed.view import view
+    from greymatch.bench.view import write_sheets
+
+    found, about = kept(where)
+    shape = view(found)
+    written = write_sheets("speed", shape, where, {"quick": quick, "parts": about})
     files = ", ".join(path.name for path in written.files)
-    output.show(*(shown(sheet) for sheet in found.sheets.values()), f"written to {where}: {files}")
+    output.show(*(shown(sheet) for sheet in shape.sheets.values()), f"written to {where}: {files}")
     output.finish(written.content)
 
 
-def _about(parts: list[str], sizes: Any, quick: bool) -> dict[str, Any]:
+def _about(sizes: Any) -> dict[str, Any]:
     """The command, the sizes and the machine."""
     from dataclasses import asdict
 
     from greymatch.bench.run import made_with
 
-    return {"command": typed(), "quick": quick, "parts": parts, "sizes": asdict(sizes), **made_with()}
+    return {"command": typed(), "sizes": asdict(sizes), **made_with()}
