@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from greymatch.bench.speed.sizes import Sizes
@@ -21,8 +19,8 @@ def test_parts_that_are_not_there_are_refused() -> None:
 
 
 @pytest.mark.slow
-def test_every_part_that_needs_a_model_runs(tiny: Sizes, tmp_path: Path) -> None:
-    parts = [measure(part, tiny, tmp_path) for part in ("training", "convolutions", "forecast", "scaling")]
+def test_every_part_that_needs_a_model_runs(tiny: Sizes) -> None:
+    parts = [measure(part, tiny) for part in ("training", "convolutions", "forecast", "scaling")]
     found = [one for part in parts for one in part.measured]
     cases = [one.case for one in found]
     assert "lorenz, encoding" in cases

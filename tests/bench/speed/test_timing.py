@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 import torch
 
-from greymatch.bench.speed.timing import Measured, in_turns, one_thread
+from greymatch.bench.speed.timing import Curve, Measured, in_turns, one_thread
 
 
 def measured(ours: list[float], plain: list[float], **more: Any) -> Measured:
@@ -46,3 +47,14 @@ def test_threads_are_put_back() -> None:
     with one_thread():
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_the_slope_is_the_power(power: float) -> None:
+    sizes = [10, 20, 40, 80]
+    assert math.isclose(Curve("draws", sizes, [3.0 * size**power for size in sizes]).slope, power)
+
+
+@pytest.mark.parametrize(("highest", "within"), [(1.0, False), (2.1, True), (None, None)])
+def test_cost_may_be_asked_to_stay_in_proportion(highest: float | None, within: bool | None) -> None:
+    assert Curve("states", [1, 2], [1.0, 4.0], highest).within is within

@@ -3,9 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from greymatch.bench.speed.reaching import Reached
-from greymatch.bench.speed.scaling import Curve
 from greymatch.bench.speed.suite import Found
-from greymatch.bench.speed.timing import Measured
+from greymatch.bench.speed.timing import Curve, Measured
 from greymatch.bench.speed.view import view
 from greymatch.bench.view import write_sheets
 
@@ -15,9 +14,9 @@ FAST = Measured(
 SLOW = Measured("start-up", "compiling", "s", 1, [7.0], most=5.0)
 FOUND = Found(
     [FAST, SLOW],
-    [Curve("draws", [1, 2, 4], [1.0, 1.5, 2.25]), Curve("states", [1, 2], [1.0, 4.0])],
-    [Reached("lorenz", 0.468, 3, [7.0, 9.0])],
+    [Curve("draws", [1, 2, 4], [1.0, 1.5, 2.25], 1.0), Curve("states", [1, 2], [1.0, 4.0])],
 )
+REACHED = [Reached("lorenz", 0.468, 3, [7.0, 9.0])]
 
 
 def test_rates_stand_beside_the_ratio_and_its_spread() -> None:
@@ -33,7 +32,7 @@ def test_slopes_are_judged_where_cost_should_stay_in_proportion() -> None:
 
 
 def test_everything_is_written(tmp_path: Path) -> None:
-    written = write_sheets("speed", view(FOUND), tmp_path, {"command": "greymatch bench speed"})
+    written = write_sheets("speed", view(FOUND, REACHED), tmp_path, {"command": "greymatch bench speed"})
     assert {path.name for path in written.files} == {
         "speed.json", "speed.md", "speed.csv", "speed-scaling.csv", "speed-errors.csv", "speed.png",
     }  # fmt: skip

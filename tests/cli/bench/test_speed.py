@@ -20,12 +20,12 @@ def test_what_was_measured_is_shown_and_written(greymatch, tmp_path: Path, monke
 
 
 def test_parts_may_be_measured_one_by_one(greymatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "WHOLE", sizes.Sizes(turns=1, rows=1000))
-    for part in ("reading", "errors"):
+    monkeypatch.setattr(sizes, "WHOLE", sizes.Sizes(turns=1, rows=1000, starts=1))
+    for part in ("reading", "start-up"):
         done = greymatch("bench", "speed", "--parts", part, "--out", tmp_path, "--json")
         assert done.code == 0, done.err
-    assert done.json["parts"].keys() == {"reading", "errors"}
-    assert len(done.json["speed"]) == 2
+    assert done.json["parts"].keys() == {"reading", "start-up"}
+    assert [row["part"] for row in done.json["speed"]] == 2 * ["reading"] + 4 * ["start-up"]
 
 
 def test_an_unknown_part_is_wrong_input(greymatch, tmp_path: Path) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from greymatch.bench.speed.reaching import Reached
-from greymatch.bench.speed.scaling import Curve
 from greymatch.bench.speed.suite import PARTS, Found
-from greymatch.bench.speed.timing import Measured
+from greymatch.bench.speed.timing import Curve, Measured
 from greymatch.files import write_json
 
 FOLDER = "speed"
@@ -29,11 +27,7 @@ def kept(out: Path) -> tuple[Found, dict[str, Any]]:
         path = out / FOLDER / f"{part}.json"
         if path.exists():
             content = json.loads(path.read_text())
-            whole = replace(
-                whole,
-                measured=[*whole.measured, *(Measured(**one) for one in content.pop("measured"))],
-                curves=[*whole.curves, *(Curve(**one) for one in content.pop("curves"))],
-                reached=[*whole.reached, *(Reached(**one) for one in content.pop("reached"))],
-            )
+            whole.measured.extend(Measured(**one) for one in content.pop("measured"))
+            whole.curves.extend(Curve(**one) for one in content.pop("curves"))
             about[part] = content
     return whole, about

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -13,7 +11,7 @@ import torch
 from greymatch.bench.speed.fitted import asked, fitted
 from greymatch.bench.speed.sizes import Sizes
 from greymatch.bench.speed.stepping import network_for
-from greymatch.bench.speed.timing import in_turns
+from greymatch.bench.speed.timing import Curve, in_turns
 from greymatch.data.trajectories import Trajectories
 from greymatch.models.greybox import GreyBox
 from greymatch.physics.physics import Physics
@@ -21,26 +19,7 @@ from greymatch.settings import Settings
 
 TRAJECTORIES, DRAWS, TIMES, STATES = 12, 50, 44, 2  # the first size of each; the others stay where they are
 TURNS = 3
-HIGHEST = {"trajectories": 1.0, "draws": 1.0, "horizon": 1.0, "states": None}
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Median seconds by size, and the slope of their logarithms."""
-
-    axis: str
-    sizes: Sequence[int]
-    seconds: Sequence[float]
-
-    @property
-    def slope(self) -> float:
-        """By least squares: 1 is in proportion."""
-        return float(np.polyfit(np.log(self.sizes), np.log(self.seconds), 1)[0])
-
-    @property
-    def highest(self) -> float | None:
-        """What the slope should not exceed; None where no more than that is promised."""
-        return HIGHEST[self.axis]
+HIGHEST = {"trajectories": 1.0, "draws": 1.0, "horizon": 1.0}  # slopes
 
 
 def scaling(sizes: Sizes) -> Iterator[Curve]:
@@ -66,7 +45,7 @@ def _curve(axis: str, first: int, sizes: Sizes, way: Callable[[int], object]) ->
     """All sizes in each turn, so that a busy moment does not bend the curve."""
     doubled = _doubled(first, sizes.doublings)
     found = in_turns({str(size): lambda size=size: way(size) for size in doubled}, TURNS)
-    return Curve(axis, doubled, [statistics.median(found[str(size)]) for size in doubled])
+    return Curve(axis, doubled, [statistics.median(found[str(size)]) for size in doubled], HIGHEST.get(axis))
 
 
 def _chain(states: int) -> tuple[GreyBox, Trajectories]:
@@ -87,8 +66,3 @@ def _chain(states: int) -> tuple[GreyBox, Trajectories]:
 
 def _forecast_chain(model: GreyBox, data: Trajectories) -> object:
     return model.forecast(data.first(11), data.times[0, 11:], draws=DRAWS)
-
-
-def steepest(curves: Sequence[Curve]) -> float:
-    """Of those that should stay in proportion."""
-    return max((curve.slope for curve in curves if curve.highest is not None), default=-math.inf)

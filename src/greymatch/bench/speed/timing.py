@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,6 +41,28 @@ class Measured:
         if self.goal is not None:
             return statistics.median(self.ratios) >= self.goal
         return None if self.most is None else statistics.median(self.ours) <= self.most
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Median seconds by size, and the slope of their logarithms; `highest` is what that should not exceed."""
+
+    axis: str
+    sizes: Sequence[int]
+    seconds: Sequence[float]
+    highest: float | None = None
+
+    @property
+    def slope(self) -> float:
+        """By least squares: 1 is in proportion."""
+        return statistics.linear_regression(
+            [math.log(size) for size in self.sizes], [math.log(s) for s in self.seconds]
+        )[0]
+
+    @property
+    def within(self) -> bool | None:
+        """Whether cost stays in proportion; None where that is not promised."""
+        return None if self.highest is None else self.slope <= self.highest
 
 
 def in_turns(ways: Mapping[str, Callable[[], Any]], turns: int, warm: bool = True) -> dict[str, list[float]]:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from greymatch.bench.sheet import Row, Sheet
 from greymatch.bench.speed.reaching import Reached
-from greymatch.bench.speed.scaling import Curve
 from greymatch.bench.speed.suite import Found
-from greymatch.bench.speed.timing import Measured
+from greymatch.bench.speed.timing import Curve, Measured
 from greymatch.bench.view import View
 
 if TYPE_CHECKING:
@@ -42,14 +41,14 @@ NOTES = (
 )
 
 
-def view(found: Found) -> View:
+def view(found: Found, reached: Sequence[Reached] = ()) -> View:
     sheets = {}
     if found.measured:
         sheets["speed"] = Sheet("Speed beside plain ways", RATIOS, [_row(one) for one in found.measured])
     if found.curves:
         sheets["scaling"] = Sheet("Cost of a forecast", COSTS, [row for one in found.curves for row in _costs(one)])
-    if found.reached:
-        sheets["errors"] = Sheet("Time to a given error", ERRORS, [_error(one) for one in found.reached])
+    if reached:
+        sheets["errors"] = Sheet("Time to a given error", ERRORS, [_error(one) for one in reached])
     alt = "Seconds of a forecast against trajectories, draws, horizon and states, with the slope of each"
     notes = [*NOTES, *(f"{one.part}, {one.case}: {one.note}." for one in found.measured if one.note)]
     return View(sheets, notes, partial(draw, found.curves) if found.curves else None, alt)
@@ -81,12 +80,8 @@ def _costs(curve: Curve) -> list[Row]:
         {"axis": curve.axis, "size": size, "seconds": seconds}
         for size, seconds in zip(curve.sizes, curve.seconds, strict=True)
     ]
-    rows[-1] |= {"slope": curve.slope, "highest": curve.highest, "reached": _within(curve)}
+    rows[-1] |= {"slope": curve.slope, "highest": curve.highest, "reached": _said(curve.within)}
     return rows
-
-
-def _within(curve: Curve) -> str:
-    return _said(None if curve.highest is None else curve.slope <= curve.highest)
 
 
 def _error(one: Reached) -> Row:

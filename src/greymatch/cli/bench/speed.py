@@ -15,7 +15,7 @@ from greymatch.cli.options import Json, Quiet
 from greymatch.cli.output import Output, typed
 from greymatch.cli.sheets import shown
 
-ALL = ("training", "convolutions", "forecast", "reading", "start-up", "scaling", "errors")
+ALL = ("training", "convolutions", "forecast", "reading", "start-up", "scaling")
 EXAMPLE = "Example: greymatch bench speed --parts training,reading --out speed"
 EVERYTHING = commas(ALL)
 Parts = Annotated[str, typer.Option(metavar="A,B", help="What to measure.")]
@@ -30,8 +30,8 @@ def command(
 ) -> None:
     """Training, forecasts, reading and start-up as ratios to plain loops, and how cost grows.
 
-    What a part found is kept in OUT/speed, so that parts can be measured one by one. Times to an error come from the
-    runs that are in OUT/runs.
+    What a part found is kept in OUT/speed, so that parts can be measured one by one. Times to an error are read off
+    the runs in OUT/runs.
     """
     from greymatch.bench.speed import sizes
     from greymatch.bench.speed.kept import keep
@@ -42,18 +42,19 @@ def command(
     where = folder(Path(out) / QUICK if quick else Path(out))
     for part in names:
         output.note(f"measuring {part} ...")
-        keep(where, part, measure(part, size, Path(out) / "runs"), _about(size))
-    _show(where, quick, output)
+        keep(where, part, measure(part, size), _about(size))
+    _show(where, Path(out) / "runs", quick, output)
 
 
-def _show(where: Path, quick: bool, output: Output) -> None:
+def _show(where: Path, runs: Path, quick: bool, output: Output) -> None:
     """All that is there."""
     from greymatch.bench.speed.kept import kept
+    from greymatch.bench.speed.reaching import reaching
     from greymatch.bench.speed.view import view
     from greymatch.bench.view import write_sheets
 
     found, about = kept(where)
-    shape = view(found)
+    shape = view(found, list(reaching(runs)))
     written = write_sheets("speed", shape, where, {"quick": quick, "parts": about})
     files = ", ".join(path.name for path in written.files)
     output.show(*(shown(sheet) for sheet in shape.sheets.values()), f"written to {where}: {files}")
