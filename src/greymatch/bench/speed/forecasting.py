@@ -15,7 +15,7 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.models.greybox import GreyBox
 
 GOAL = 5.0
-TOLERANCES = [10.0 ** (-n / 4) for n in range(12, 32)]
+TOLERANCES = [10.0 ** (-n / 4) for n in range(16, 32)]
 JUDGED_DRAWS = 4
 
 
