@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 
@@ -45,13 +45,15 @@ def checked_parts(names: Sequence[str]) -> list[str]:
     return [name for name in PARTS if name in names]
 
 
-def measure(part: str, sizes: Sizes) -> Found:
-    """One part, on one core."""
+def measure(part: str, sizes: Sizes) -> Iterator[Found]:
+    """One part on one core: all that it has found, each time that there is more."""
     module, function = PARTS[part]
     way = getattr(import_module(f"greymatch.bench.speed.{module}"), function)
+    found = Found()
     with one_thread():
-        items = list(way(sizes))
-    return Found(
-        measured=[item for item in items if isinstance(item, Measured)],
-        curves=[item for item in items if isinstance(item, Curve)],
-    )
+        for item in way(sizes):
+            if isinstance(item, Curve):
+                found.curves.append(item)
+            else:
+                found.measured.append(item)
+            yield found

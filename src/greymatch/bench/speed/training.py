@@ -23,6 +23,7 @@ PARTS_OF_A_FIT = (
     ("first", "encoding", "the same objective, step by step"),
     ("later", "settled", "once trajectories have told their latents, nothing is encoded"),
 )
+FEW = 4  # to validate on: what is judged at the end of a fit is not what is measured
 LOW = {"training.precision": "bf16-mixed", "training.channels_last": True}
 
 
@@ -62,7 +63,7 @@ def _many(step: Callable[[], object], count: int) -> Callable[[], None]:
 
 def _whole(system: System, data: Trajectories, plain: PlainLoop, sizes: Sizes, goal: float | None) -> Measured:
     """`fit` as users call it, with its validation and settling; both in seconds for a thousand windows."""
-    batch, validation = system.settings().training.batch, system.data("val", trajectories=10)
+    batch, validation = system.settings().training.batch, system.data("val", trajectories=FEW)
     ours, theirs = [], []
     for _ in range(sizes.fit_turns):
         theirs.append(1000 / batch / sizes.steps * seconds(_many(plain.step, sizes.steps)))

@@ -42,7 +42,8 @@ def command(
     where = folder(Path(out) / QUICK if quick else Path(out))
     for part in names:
         output.note(f"measuring {part} ...")
-        keep(where, part, measure(part, size), _about(size))
+        for found in measure(part, size):  # what is cut short keeps what it has
+            keep(where, part, found, _about(size))
     _show(where, Path(out) / "runs", quick, output)
 
 
