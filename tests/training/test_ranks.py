@@ -43,14 +43,14 @@ def decays(rows, seed):
     x = 0.5 / k + (start - 0.5 / k) * torch.exp(-k * times)
     return Trajectories(("x",), times, x[..., None], mask, np.arange(rows))
 
-def falls(self, step=loop.Loop._step):
+def falls(self, step=loop.Loop.step):
     if self.state.step == 5 and self.ranks.first and stop == "ctrl-c":
         signal.raise_signal(signal.SIGINT)
     if self.state.step == 5 and not self.ranks.first and stop == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     return step(self)
 
-loop.Loop._step = falls
+loop.Loop.step = falls
 decay = Physics(lambda t, x, p: {"x": -p.k * x.x}, ["x"], {"k": Uniform(0.2, 2.0)}, name="decay")
 small = {"encoder.width": 8, "encoder.latents": 1, "residual.width": 8, "training.batch": 16}
 small |= {"training.validations": 8, "training.steps": 8, "training.checkpoint_seconds": 0.0}

@@ -69,7 +69,7 @@ def _beside(run: Run, out: Path) -> tuple[GreyBox, dict[str, Any]] | None:
 def _fitted_and_scored(run: Run, data: Splits, out: Path) -> tuple[GreyBox, dict[str, Any]]:
     from greymatch.evaluation import evaluate
 
-    made_with, system, folder = _made_with(), system_named(run.system), run_folder(out)
+    made, system, folder = made_with(), system_named(run.system), run_folder(out)
     model = _fitted(run, system, data, folder)
     judged = time.monotonic()
     evaluation = evaluate(
@@ -78,7 +78,7 @@ def _fitted_and_scored(run: Run, data: Splits, out: Path) -> tuple[GreyBox, dict
     return model, {
         "seed": run.seed,
         "seeds": _seeds(run, system),
-        **made_with,
+        **made,
         **_protocol(system, data),
         **_training(model),
         **curves(folder / METRICS),
@@ -116,7 +116,8 @@ def _protocol(system: System, data: Splits) -> dict[str, Any]:
     }
 
 
-def _made_with() -> dict[str, Any]:
+def made_with() -> dict[str, Any]:
+    """Versions and machine, for whoever wants to know where numbers come from."""
     import torch
 
     from greymatch import __version__

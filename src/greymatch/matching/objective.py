@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -78,9 +78,8 @@ class Objective(nn.Module):
     def forward(self, sample: Sample, noise: Tensor, generator: torch.Generator | None) -> Loss:
         latents, encoded = self._latents(sample, generator)
         point, known, target = self._point(sample, latents, generator)
-        parts = self.network.dynamics.completed(*point, known)
+        parts, sensitivity = self._asked(point, known, generator)
         errors, weights, size = self._errors(sample, parts, target)
-        sensitivity = self._sensitivity(point, parts, generator)
         fit = 0.5 * self.evidence * (weights * errors / noise).sum()
         total = fit + self.evidence * (self.settings.size * size + self.settings.sensitivity * sensitivity)
         kl_theta, kl_z = (encoded.eps.kl().mean(), encoded.z.kl().mean()) if encoded else (None, None)
@@ -116,13 +115,26 @@ class Objective(nn.Module):
         shape = (self.settings.pixels,) + (1,) * (len(grid) - 1)
         return tuple(field.flatten(3)[..., chosen].unflatten(3, shape) for field in fields)
 
-    def _sensitivity(self, point: Point, parts: Parts, generator: torch.Generator | None) -> Tensor:
-        """How much the residual depends on states and inputs: sum_i E|dr/dx_i|, by moving one x_i at each point.
+    def _asked(self, point: Point, known: Tensor, generator: torch.Generator | None) -> tuple[Parts, Tensor]:
+        """The field at the points, and how much its residual depends on states and inputs there: sum_i E|dr/dx_i|, by
+        moving one x_i at each point.
 
-        The least sensitive residual is the simplest one: it leaves to the physics whatever the physics can say.
+        The least sensitive residual is the simplest one: it leaves to the physics whatever the physics can say. It is
+        asked once, at the points and beside them: many small questions take longer than few large ones.
         """
+        dynamics = self.network.dynamics
         if not self.settings.sensitivity:
-            return parts.total.new_zeros(())
+            parts = dynamics.completed(*point, known)
+            return parts, parts.total.new_zeros(())
+        beside, step, columns = self._beside(point, generator)
+        t, phase, latents, u = (_both(*pair) for pair in zip(point, beside, strict=True))
+        seen = torch.cat([known, known], 1) if dynamics.composition.sees_physics else known
+        learned, after = dynamics.learned(t, phase, latents, u, seen).chunk(2, 1)
+        change = (after - learned) / _over(step.abs().clamp_min(0.1)[..., None], after)
+        return dynamics.composed(known, learned), columns * change.abs().mean()
+
+    def _beside(self, point: Point, generator: torch.Generator | None) -> tuple[Point, Tensor, int]:
+        """The points with one of their columns moved, by how much of its spread (B, M), and how many columns."""
         t, phase, latents, u = point
         dynamics = self.network.dynamics
         columns = phase.shape[2] + (0 if u is None else u.shape[-1])
@@ -133,9 +145,7 @@ class Objective(nn.Module):
         shift, push = move.split([phase.shape[2], columns - phase.shape[2]], -1)
         moved = phase + _over(shift * dynamics.scales_spread, phase)
         driven = None if u is None else u + push * dynamics.scales_input_spread
-        after = dynamics.learned(t, moved, latents, driven, parts.physics)
-        change = (after - parts.learned) / _over(step.abs().clamp_min(0.1)[..., None], after)
-        return columns * change.abs().mean()
+        return (t, moved, latents, driven), step, columns
 
     def _errors(self, sample: Sample, parts: Parts, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean squares of the matched channels (C,), their weights (C,) and the mean size of the residual."""
@@ -160,6 +170,13 @@ class Objective(nn.Module):
             return matched.velocity
         assert matched.acceleration is not None, "fit refuses order 2 with a path that has no acceleration"
         return matched.acceleration
+
+
+def _both(one: Any, other: Any) -> Any:
+    """Points (B, M, ...) and others beside them, as (B, 2 M, ...); latents are the same at all of them."""
+    if isinstance(one, Latents):
+        return Latents(*(part[:, :1].expand(-1, 2 * part.shape[1], -1) for part in (one.eps, one.z)))
+    return None if one is None else torch.cat([one, other], 1)
 
 
 def _kept(values: Tensor, trusted: Tensor) -> Tensor:

@@ -131,12 +131,10 @@ class Path:
         """Whether each state may be matched; `order=2` also asks that its fit was able to bend."""
         spot = self.located(rows, times)
         inside = (spot.offset >= 0) & (spot.offset <= spot.width)
-        reached = self._reached()[rows] >= order
-        return self.trusted[rows[:, None], spot.interval] & inside[..., None] & reached[:, None]
-
-    def _reached(self) -> Tensor:
-        full = torch.full_like(self.trusted[:, 0], self.degree, dtype=torch.int8)
-        return full if self.degrees is None else self.degrees
+        sound = self.trusted[rows[:, None], spot.interval] & inside[..., None]
+        if self.degrees is None:
+            return sound if self.degree >= order else torch.zeros_like(sound)
+        return sound & (self.degrees[rows] >= order)[:, None]
 
     def to(self, device: Device = None, dtype: torch.dtype | None = None) -> Path:
         """The path elsewhere; breaks stay float64 where they can, since steps are small beside times."""

@@ -95,8 +95,11 @@ class Dynamics(nn.Module):
 
     def completed(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None, known: Tensor) -> Parts:
         """The physics with what is learned; a pointwise residual needs no more of the grid than is asked for."""
+        return self.composed(known, self.learned(t, phase, latents, u, known))
+
+    def composed(self, known: Tensor, learned: Tensor) -> Parts:
+        """Both in one field, from what each of them gives."""
         axes = len(self.physics.grid)
-        learned = self.learned(t, phase, latents, u, known)
         *drift, residual = learned.chunk(1 + self.learns_velocity, -1 - axes)
         total = self.composition(known, residual, _channels(self.scales_top, axes))
         moving = drift[0] * _channels(self.scales_velocity, axes) if drift else None
@@ -106,9 +109,12 @@ class Dynamics(nn.Module):
         """What the net gives (..., heads*S, *grid), in units of the data and zero in complete equations."""
         axes = len(self.physics.grid)
         state = (phase - _channels(self.scales_center, axes)) / _channels(self.scales_spread, axes)
-        state = state * _channels(self.sees_phase, axes)
-        heads = self.open.repeat(1 + self.learns_velocity)
-        return self.field(state, self._extra(t, latents, u, known)) * _channels(heads, axes)
+        if self.settings.among is not None:
+            state = state * _channels(self.sees_phase, axes)
+        learned = self.field(state, self._extra(t, latents, u, known))
+        if not self.physics.complete:
+            return learned
+        return learned * _channels(self.open.repeat(1 + self.learns_velocity), axes)
 
     def velocity(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Tensor:
         """d(phase)/dt, what a solver integrates."""

@@ -26,6 +26,8 @@ class Gaussian:
 
     def widened(self, factor: Tensor | float) -> Gaussian:
         """With standard deviations times `factor`, as far as data made them small; see `Laplace.widened`."""
+        if isinstance(factor, float) and factor == 1.0:
+            return self
         square = torch.as_tensor(factor).square()
         narrowing = ((square - 1) * (2 * self.log_std).exp().clamp_max(1.0)).log1p() / 2
         return Gaussian(self.mean, self.log_std + square.log() / 2 - narrowing)

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,10 @@ class Loop:
         optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=self.settings.rate, weight_decay=self.settings.decay, fused=fused
         )
-        self.objective, self.optimizer = self.fabric.setup(self.way.objective, optimizer)
+        wrapped, self.optimizer = self.fabric.setup(self.way.objective, optimizer)
+        # alone and in full precision there is nothing to share or convert, which the wrapper looks for at every step
+        alone = self.ranks.count == 1 and self.settings.precision == "32-true"
+        self.objective = self.way.objective if alone else wrapped
         self.generator = self._generator(device).manual_seed(self.settings.seed)
         self._batch = self.ranks.part(self.settings.batch)
         self.state = RunState(
@@ -123,7 +127,7 @@ class Loop:
         self.checkpoint()
 
     def _advance(self) -> None:
-        loss = self._step()
+        loss = self.step()
         self._tick()
         validated = self._validate_if_due()
         self.state.finished = self.fraction >= 1 or self._out_of_patience()
@@ -141,7 +145,8 @@ class Loop:
         if self.settings.minutes is not None:
             self.state.elapsed = self.ranks.agreed(self.state.elapsed)
 
-    def _step(self) -> Terms:
+    def step(self) -> Terms:
+        """One batch, one update of the weights."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate * schedule(self.fraction, self.settings.warmup)
         sample = self._sample()
@@ -215,9 +220,17 @@ class Loop:
     def _average(self) -> None:
         """EMA of the weights; its memory grows with the run so that the first steps are forgotten."""
         keep = min(self.settings.ema, self.state.step / (self.state.step + 9))
-        current = self.network.state_dict()
-        for name, average in self.state.averaged.items():
-            average.lerp_(current[name], 1 - keep)
+        names, current = self._kept
+        averaged = [self.state.averaged[name] for name in names]
+        with torch.no_grad():
+            torch._foreach_lerp_(averaged, current, 1 - keep)  # pyright: ignore[reportPrivateImportUsage]
+
+    @cached_property
+    def _kept(self) -> tuple[list[str], list[Tensor]]:
+        """Names and tensors of what a state dict holds: to gather them anew at each step would take longer than to
+        average them."""
+        found = self.network.state_dict()
+        return list(found), list(found.values())
 
     def _validate_if_due(self) -> bool:
         due = int(self.fraction * self.settings.validations + 1e-9)  # 29 / 50 * 50 is less than 29

@@ -8,6 +8,7 @@ import typer
 
 from greymatch.bench.benchmark import Benchmark
 from greymatch.bench.views import BENCHMARKS
+from greymatch.cli.bench import speed
 from greymatch.cli.bench.asked import Asked, commas
 from greymatch.cli.bench.options import Data, Fresh, Members, Methods, Noise, Out, Quick, Seeds, Stored, Systems
 from greymatch.cli.bench.perform import perform
@@ -55,5 +56,6 @@ def _command(benchmark: Benchmark) -> Callable[..., None]:
 for _benchmark in BENCHMARKS.values():
     _example = f"Example: greymatch bench {_benchmark.name} --minutes 3 --jobs 2"
     app.command(_benchmark.name, help=f"{_benchmark.about}\n\n{RESUMES}", epilog=_example)(_command(_benchmark))
+app.command("speed", epilog=speed.EXAMPLE)(speed.command)
 
 __all__ = ["app"]

@@ -1,0 +1,110 @@
+"""Windows per second of training, beside the plain loop."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from greymatch.bench.speed.reference_training import PlainLoop
+from greymatch.bench.speed.sizes import Sizes
+from greymatch.bench.speed.stepping import loop_for, network_for, settle
+from greymatch.bench.speed.timing import Measured, in_turns, seconds
+from greymatch.data.trajectories import Trajectories
+from greymatch.systems import SYSTEMS
+from greymatch.systems.system import System
+from greymatch.training.fit import fit
+
+GOALS = {"lorenz": 6.0, "pendulum": None, "reaction_diffusion": 2.5}
+AGAINST = "eager loop, DataLoader of windows"
+UNIT = "windows / s"
+PARTS_OF_A_FIT = (
+    ("first", "encoding", "the same objective, step by step"),
+    ("later", "settled", "once trajectories have told their latents, nothing is encoded"),
+)
+FEW = 4  # to validate on: what is judged at the end of a fit is not what is measured
+LOW = {"training.precision": "bf16-mixed", "training.channels_last": True}
+
+
+def training(sizes: Sizes) -> Iterator[Measured]:
+    """Steps of both parts of a fit, and a whole short fit, of each system."""
+    for name, goal in GOALS.items():
+        system = SYSTEMS[name]
+        data = system.data("train", trajectories=sizes.trajectories and min(sizes.trajectories, _count(system)))
+        plain = PlainLoop(network_for(system.physics, data, system.settings()), data, system.settings())
+        yield from _steps(system, data, plain, sizes)
+        yield _whole(system, data, plain, sizes, goal)
+
+
+def _count(system: System) -> int:
+    return system.splits["train"].trajectories
+
+
+def _steps(system: System, data: Trajectories, plain: PlainLoop, sizes: Sizes) -> Iterator[Measured]:
+    """The part in which windows are encoded, as the plain loop does all along; and the part after it."""
+    settings, amount = system.settings(), sizes.steps * system.settings().training.batch
+    with tempfile.TemporaryDirectory() as folder:
+        first, later = (loop_for(system.physics, data, settings, Path(folder)) for _ in range(2))
+        ways = {"first": first.step, "later": settle(later).step, "plain": plain.step}
+        found = in_turns({name: _many(step, sizes.steps) for name, step in ways.items()}, sizes.turns)
+    for way, what, note in PARTS_OF_A_FIT:
+        case = f"{system.name}, {what}"
+        yield Measured("training", case, UNIT, amount, found[way], found["plain"], AGAINST, note=note)
+
+
+def _many(step: Callable[[], object], count: int) -> Callable[[], None]:
+    def steps() -> None:
+        for _ in range(count):
+            step()
+
+    return steps
+
+
+def _whole(system: System, data: Trajectories, plain: PlainLoop, sizes: Sizes, goal: float | None) -> Measured:
+    """`fit` as users call it, with its validation and settling; both in seconds for a thousand windows."""
+    batch, validation = system.settings().training.batch, system.data("val", trajectories=FEW)
+    ours, theirs = [], []
+    for _ in range(sizes.fit_turns):
+        theirs.append(1000 / batch / sizes.steps * seconds(_many(plain.step, sizes.steps)))
+        ours.append(1000 / fitted_rate(system, data, validation, sizes.fit_seconds))
+    note = f"`fit` of {sizes.fit_seconds:g} s as preset, with validation and settling; preparing windows is not counted"
+    case = f"{system.name}, whole fit"
+    return Measured("training", case, UNIT, 1000, ours, theirs, AGAINST, goal, note=note)
+
+
+def fitted_rate(system: System, data: Trajectories, validation: Trajectories, budget: float) -> float:
+    """Windows per second of the processor that a short fit of the preset trains on."""
+    settings = system.settings().updated({"training.minutes": budget / 60, "training.clock": "processor"})
+    model = fit(system.physics, data, validation, settings=settings, quiet=True)
+    return model.record["steps"] * settings.training.batch / model.record["seconds"]
+
+
+def convolutions(sizes: Sizes) -> Iterator[Measured]:
+    """Convolutions in bfloat16 with channels last, beside float32 with channels first, which is what presets take."""
+    system = SYSTEMS["reaction_diffusion"]
+    data, settings = system.data("train", trajectories=min(20, _count(system))), system.settings()
+    wide = settings.updated({"residual.kernel": 3})  # so that the residual is a convolution, not a net for each cell
+    with tempfile.TemporaryDirectory() as folder:
+        ways = {
+            "ours": loop_for(system.physics, data, wide.updated(LOW), Path(folder)),
+            "plain": loop_for(system.physics, data, wide, Path(folder)),
+        }
+        steps = max(1, sizes.steps // 10)
+        found = in_turns({name: _many(loop.step, steps) for name, loop in ways.items()}, sizes.turns)
+    yield Measured(
+        "convolutions", "reaction_diffusion, 3 x 3 residual, bfloat16 and channels last", UNIT,
+        steps * settings.training.batch, found["ours"], found["plain"], "float32, channels first",
+    )  # fmt: skip
+
+
+def first_step() -> dict[str, float]:
+    """Seconds of this process until the first step of its first fit, of that step, and of one after it."""
+    system = SYSTEMS["pendulum"]
+    settings = system.settings()
+    with tempfile.TemporaryDirectory() as folder:
+        loop = loop_for(system.physics, system.data("train", trajectories=20), settings, Path(folder))
+        until = time.process_time()
+        first = seconds(loop.step)
+        later = min(seconds(loop.step) for _ in range(10))
+    return {"until": until, "first": first, "later": later}

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from greymatch.bench.speed.sizes import Sizes
+from greymatch.bench.speed.suite import PARTS, checked_parts, measure
+from greymatch.cli.bench.speed import ALL
+from greymatch.errors import GreymatchError
+
+
+def test_the_command_offers_every_part() -> None:
+    assert list(PARTS) == list(ALL)
+
+
+def test_parts_that_are_not_there_are_refused() -> None:
+    assert checked_parts(["reading", "training"]) == ["training", "reading"]
+    with pytest.raises(GreymatchError, match="Did you mean 'training'"):
+        checked_parts(["trainin"])
+
+
+@pytest.mark.slow
+def test_every_part_that_needs_a_model_runs(tiny: Sizes) -> None:
+    parts = [list(measure(part, tiny))[-1] for part in ("training", "convolutions", "forecast", "scaling")]
+    found = [one for part in parts for one in part.measured]
+    cases = [one.case for one in found]
+    assert "lorenz, encoding" in cases
+    assert "reaction_diffusion, whole fit" in cases
+    assert any("4 draws x 5 trajectories x 174 times" in case for case in cases)
+    assert [curve.axis for curve in parts[-1].curves] == ["trajectories", "draws", "horizon", "states"]
+    assert all(seconds > 0 for one in found for seconds in (*one.ours, *one.plain))
+
+
+def test_what_forecasts_are_compared_with_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert checked_parts(["reading"]) == ["reading"]
+    with pytest.raises(GreymatchError, match=r"greymatch\[bench\]"):
+        checked_parts(["forecast"])
