@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +10,21 @@ import torch
 from torch import Tensor
 
 from greymatch.models.composition import COMPOSITIONS
+from greymatch.models.residual import FACTORS
 from greymatch.settings import Settings
 
 FIELD = "dynamics.field."
+Names = dict[int, tuple[str, ...]]
+"""Of the entries along an axis, by its number."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Names of all that a residual sees, in its order, and of the equations that it adds to."""
+    """Names of all that a residual sees, in its order, of the equations that it adds to, and of all that it says."""
 
     seen: tuple[str, ...]
     states: tuple[str, ...]
+    outputs: tuple[str, ...]
 
     @staticmethod
     def of(physics: dict[str, Any], settings: Settings) -> Axes:
@@ -33,22 +37,33 @@ class Axes:
             seen += [name for name, prior in physics["params"].items() if prior["kind"] != "Fixed"]
         if COMPOSITIONS[settings.residual.composition].sees_physics:
             seen += [f"known {name}" for name in states]
-        return Axes(tuple(seen), states)
+        drift = [f"{name}_dot" for name in states] if order == 2 and settings.residual.kinematics == "learned" else []
+        return Axes(tuple(seen), states, (*drift, *states))
 
-    def named(self, weight: str) -> tuple[int, tuple[str, ...]] | None:
-        """The axis of a weight that has names, and these; None if it has none."""
+    def named(self, weight: str) -> Names:
+        """The axes of a weight that have names, and these."""
         if weight == f"{FIELD}trunk.0.weight":
-            return 1, self.seen
+            return {1: self.seen}
         if weight.startswith(f"{FIELD}heads."):
-            return 0, self.states
-        return None
+            return {0: self.states}
+        if weight == f"{FIELD}products.coefficients.weight":
+            pairs = itertools.combinations_with_replacement((*self.seen, "1"), FACTORS)
+            return {0: self.outputs, 1: tuple(" ".join(sorted(pair)) for pair in pairs)}
+        return {}
 
 
-def moved(mine: Tensor, names: Sequence[str], own: Tensor, wanted: Sequence[str], axis: int) -> Tensor | None:
-    """`mine` in the order that `own` wants, and as it is for what has a new name; None where nothing fits."""
-    known = [name for name in wanted if name in names]
-    same = mine.ndim == own.ndim and all(mine.shape[i] == own.shape[i] for i in range(own.ndim) if i != axis)
-    if not (known and same and mine.shape[axis] == len(names) and own.shape[axis] == len(wanted)):
+def moved(mine: Tensor, names: Names, own: Tensor, wanted: Names) -> Tensor | None:
+    """`mine` in the order that `own` wants, and as `own` is for what has a new name; None where nothing fits."""
+    if not wanted or mine.ndim != own.ndim:
         return None
-    to, of = ([order.index(name) for name in known] for order in (list(wanted), list(names)))
-    return own.detach().index_copy(axis, torch.tensor(to), mine.index_select(axis, torch.tensor(of)).to(own))
+    places: list[Tensor] = []
+    for axis, size in enumerate(own.shape):
+        before, after = (list(which.get(axis, map(str, range(size)))) for which in (names, wanted))
+        known = [name for name in after if name in before]
+        if not known or (mine.shape[axis], size) != (len(before), len(after)):
+            return None
+        places.append(torch.tensor([after.index(name) for name in known]))
+        mine = mine.index_select(axis, torch.tensor([before.index(name) for name in known]).to(mine.device))
+    filled = own.detach().clone()
+    filled[torch.meshgrid(*places, indexing="ij")] = mine.to(own)
+    return filled

@@ -19,7 +19,7 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
-FORMAT = 5
+FORMAT = 6
 KIND = "greybox"
 
 
@@ -111,6 +111,8 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
     """Settings of an older format with what later ones added switched off."""
     if written < 2:  # the residual was not solved for z
         settings = {**settings, "encoder": {**settings["encoder"], "probes": 0}}
+    if written < 6:  # a net stood alone
+        settings = {**settings, "residual": {"products": False, **settings["residual"]}}
     return settings
 
 

@@ -12,6 +12,7 @@ from greymatch.models.blocks import convolution, mlp, zeroed
 from greymatch.models.composition import COMPOSITIONS
 from greymatch.settings import ResidualSettings
 
+FACTORS = 2  # of the products beside a net
 MOST_MULTIPLIED = 24  # things seen at a point; of more there are too many products
 
 
@@ -29,7 +30,7 @@ class MlpField(nn.Module):
         self.heads = nn.ModuleList(zeroed(nn.Linear(settings.width, outputs)) for _ in range(heads))
         self.products = None
         if settings.products and state + extra <= MOST_MULTIPLIED:
-            of_two = settings.model_copy(update={"degree": 2})
+            of_two = settings.model_copy(update={"degree": FACTORS})
             self.products = PolynomialField(state, extra, outputs, heads, axes, of_two)
 
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:

@@ -77,7 +77,7 @@ class Warm:
         if mine.shape == own.shape:
             return mine
         before, after = Axes.of(self.physics, self.settings).named(name), Axes.of(physics, network.settings).named(name)
-        return moved(mine, before[1], own, after[1], after[0]) if before and after else None
+        return moved(mine, before, own, after)
 
 
 @dataclass(frozen=True)
