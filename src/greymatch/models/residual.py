@@ -82,7 +82,7 @@ class PolynomialField(nn.Module):
         terms = list(itertools.combinations_with_replacement(range(one + 1), settings.degree))
         moving = [tuple(factor for factor in term if factor < moves) for term in terms]
         monomials = sorted(set(moving), key=lambda factors: (len(factors), factors))
-        self.products = list(_products(monomials))
+        self.climb = list(_climb(monomials))
         fixed = [[(factor if factor >= moves else one) - moves for factor in term] for term in terms]
         self.register_buffer("fixed", torch.tensor(fixed).T.contiguous(), persistent=False)
         of = torch.tensor([monomials.index(factors) for factors in moving])
@@ -103,7 +103,7 @@ class PolynomialField(nn.Module):
     def _powers(self, state: Tensor) -> Tensor:
         """Monomials (..., M, points) of a state (..., C, points), each by one product from one of lower degree."""
         degrees = [torch.ones_like(state[..., :1, :])]
-        for lower, factor in self.products:
+        for lower, factor in self.climb:
             degrees.append(degrees[-1][..., lower, :] * state[..., factor, :])
         return torch.cat(degrees, -2)
 
@@ -113,7 +113,7 @@ class PolynomialField(nn.Module):
         return (self.coefficients.weight * seen[..., None, self.fixed].prod(-2)) @ self.monomial_of
 
 
-def _products(monomials: list[tuple[int, ...]]) -> Iterator[tuple[list[int], list[int]]]:
+def _climb(monomials: list[tuple[int, ...]]) -> Iterator[tuple[list[int], list[int]]]:
     """For each degree from 1 on: which monomial of the degree below, and which variable, make each of its own."""
     by_degree = [list(group) for _, group in itertools.groupby(monomials, len)]
     for below, own in itertools.pairwise(by_degree):
