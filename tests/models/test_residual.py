@@ -44,7 +44,7 @@ def test_a_pointwise_field_does_the_same_at_every_pixel():
 
 @pytest.mark.parametrize("kernel", [1, 3, 5])
 def test_a_periodic_convolution_moves_with_the_field_and_sees_its_neighbours(kernel: int):
-    settings = SETTINGS.model_copy(update={"kernel": kernel, "depth": 1})
+    settings = SETTINGS.model_copy(update={"kernel": kernel, "depth": 2})
     field = shaken(ConvField(2, 1, 2, 1, 2, settings))
     state, extra = torch.randn(3, 2, 12, 13), torch.randn(3, 1, 1, 1)
     whole = field(state, extra)
@@ -53,8 +53,22 @@ def test_a_periodic_convolution_moves_with_the_field_and_sees_its_neighbours(ker
     other = state.clone()
     other[..., 4, 4] += 1
     reached = (field(other, extra) - whole).abs().amax((0, 1)) > 1e-6
-    reach = 2 * (kernel // 2)  # of one hidden layer and the head
+    reach = kernel // 2  # of the first layer; all others are pointwise
     assert int(reached.sum()) == (2 * reach + 1) ** 2
+
+
+@pytest.mark.parametrize("kernel", [1, 3])
+@pytest.mark.parametrize("grid", [(7,), (5, 6), (3, 4, 5)])
+def test_a_periodic_field_is_what_its_convolutions_make_of_state_and_extra(kernel: int, grid: tuple[int, ...]):
+    field = ConvField(2, 3, 2, 1, len(grid), SETTINGS.model_copy(update={"kernel": kernel}))
+    shaken(field)
+    state, extra = torch.randn(4, 2, *grid), torch.randn(4, 3, *(1,) * len(grid))
+    everywhere = extra.expand(4, 3, *grid)
+    whole = torch.nn.Sequential(*field.trunk, *field.heads)
+    expected = whole(torch.cat([state, everywhere], 1))
+    torch.testing.assert_close(field(state, extra), expected, rtol=1e-4, atol=1e-5)
+    if kernel == 1:
+        torch.testing.assert_close(field(state, everywhere), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_extra_inputs_may_differ_from_pixel_to_pixel():

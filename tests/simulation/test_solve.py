@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from greymatch.errors import GreymatchError
-from greymatch.simulation.solve import Status, solve
+from greymatch.simulation.solve import Field, Status, solve
 
 INF = math.inf
 DOUBLE = torch.float64
@@ -191,3 +191,42 @@ def test_times_before_the_start_are_refused():
 
 def test_every_outcome_says_what_happened():
     assert len({status.message for status in Status}) == len(Status)
+
+
+def test_members_that_are_done_are_no_longer_asked():
+    """Of two oscillators, one turns 50 times as fast; alone, it finishes as it does beside the other."""
+    speed = torch.tensor([[1.0], [50.0]], dtype=DOUBLE)
+    asked = []
+
+    def of(rows: Tensor) -> Field:
+        def field(t: Tensor, x: Tensor) -> Tensor:
+            asked.append(len(x))
+            return speed[rows] * swing(t, x)
+
+        return field
+
+    start, times = torch.tensor([[1.0, 0.0]] * 2, dtype=DOUBLE), torch.tensor([[0.5, 2.0]] * 2, dtype=DOUBLE)
+    together = solve(of(torch.arange(2)), start, zeros(2), times)
+    before = len(asked)
+    narrowed = solve(of(torch.arange(2)), start, zeros(2), times, narrowed=of)
+    torch.testing.assert_close(narrowed.values, together.values, rtol=1e-12, atol=0)
+    assert torch.equal(narrowed.status, together.status)
+    assert narrowed.steps == together.steps
+    assert len(asked) == 2 * before
+    assert asked[before:].count(1) > asked[before:].count(2)
+
+
+def test_nothing_asked_is_nothing_solved():
+    nothing = torch.zeros(2, 0, dtype=DOUBLE)
+    solution = solve(swing, torch.ones(2, 2), zeros(2), nothing)
+    assert solution.values.shape == (2, 0, 2)
+    assert (solution.steps, solution.status.tolist()) == (0, [Status.SOLVED] * 2)
+    assert solve(swing, torch.ones(0, 2), zeros(0), torch.zeros(0, 3, dtype=DOUBLE)).values.shape == (0, 3, 2)
+
+
+def test_passed_times_that_are_equal_have_equal_states():
+    times = torch.tensor([[0.5, 0.5, 1.0, 1.0]], dtype=DOUBLE)
+    values = solve(swing, torch.tensor([[1.0, 0.0]], dtype=DOUBLE), zeros(1), times).values[0, :, 0]
+    assert values[0] == values[1]
+    assert values[2] == values[3]
+    torch.testing.assert_close(values, times[0].cos(), rtol=0, atol=1e-4)

@@ -54,7 +54,8 @@ class Latents:
         return self.select(torch.arange(len(self.eps), device=self.eps.device).repeat(draws))
 
     def select(self, members: Tensor) -> Latents:
-        return Latents(self.eps[members], self.z[members], None if self.start is None else self.start[members])
+        start, theta = (part if part is None else part[members] for part in (self.start, self.theta))
+        return Latents(self.eps[members], self.z[members], start, theta)
 
     def over(self, points: int) -> Latents:
         """The same latents at every one of `points` times: (B, M, L), (B, M, Z) and (B, M, P)."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from greymatch.models.blocks import convolution, mlp, zeroed
+from greymatch.models.blocks import GridLayer, mlp, zeroed
 from greymatch.models.composition import COMPOSITIONS
 from greymatch.settings import ResidualSettings
 
@@ -42,25 +42,29 @@ class MlpField(nn.Module):
 
 
 class ConvField(nn.Module):
-    """Convolutions over the grid: the missing part may depend on neighbours."""
+    """A net at every point of a grid, whose first layer sees the state of neighbours: they may be what is missing."""
 
     def __init__(self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings) -> None:
         super().__init__()
         self.axes = axes
         sizes = [state + extra] + [settings.width] * settings.depth
         layers: list[nn.Module] = []
-        for inner, outer in itertools.pairwise(sizes):
-            layers += [convolution(axes, inner, outer, settings.kernel, settings.padding), nn.SiLU()]
+        for depth, (inner, outer) in enumerate(itertools.pairwise(sizes)):
+            layers += [GridLayer(axes, inner, outer, 1 if depth else settings.kernel, settings.padding), nn.SiLU()]
         self.trunk = nn.Sequential(*layers)
-        last = (axes, settings.width, outputs, settings.kernel, settings.padding)
-        self.heads = nn.ModuleList(zeroed(convolution(*last)) for _ in range(heads))
+        last = (axes, settings.width, outputs, 1, settings.padding)
+        self.heads = nn.ModuleList(zeroed(GridLayer(*last)) for _ in range(heads))
 
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
-        seen = _joined(state, extra, self.axes)
-        flat = seen.reshape(-1, *seen.shape[-1 - self.axes :])
-        hidden = self.trunk(flat)
-        out = torch.cat([head(hidden) for head in self.heads], 1)
-        return out.reshape(*seen.shape[: -1 - self.axes], *out.shape[1:])
+        """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
+        channel = -1 - self.axes
+        before = state.shape[:channel]
+        field, beside = (part.expand(*before, *part.shape[channel:]).flatten(0, channel - 1) for part in (state, extra))
+        first, *others = self.trunk
+        hidden = first(field, beside)
+        for layer in others:
+            hidden = layer(hidden)
+        return torch.cat([head(hidden) for head in self.heads], 1).unflatten(0, before)
 
 
 class PolynomialField(nn.Module):

@@ -9,7 +9,7 @@ from greymatch.data.signals import Signals
 from greymatch.models.latents import Members
 from greymatch.models.march import march
 from greymatch.models.network import Network
-from greymatch.simulation.solve import Solution, solve
+from greymatch.simulation.solve import Field, Solution, solve
 from greymatch.simulation.start import Start
 
 
@@ -29,17 +29,23 @@ def roll_out(
     if network.recalls:
         return march(network, start, members, times, signals, max_steps)
     physics = network.physics
-    rows = torch.arange(len(times), device=times.device)
     axes, states = len(physics.grid), len(physics.states)
     center, unit = (part.reshape(*part.shape, *(1,) * axes) for part in network.scales.phase(physics.order))
-    latents = network.dynamics.pushed(members.latents)
-    kick = torch.nn.functional.pad(members.kick, ((physics.order - 1) * states, 0))
-    kick = kick.reshape(*kick.shape, *(1,) * axes)
+    pushed = network.dynamics.pushed(members.latents)
+    kicks = torch.nn.functional.pad(members.kick, ((physics.order - 1) * states, 0))
+    kicks = kicks.reshape(*kicks.shape, *(1,) * axes)
 
-    def field(t: Tensor, scaled: Tensor) -> Tensor:
-        u = signals.at(rows, t[:, None])[:, 0].float() if signals else None
-        return (network.dynamics.velocity(t, center + scaled * unit, latents, u) + kick) / unit
+    def of(rows: Tensor) -> Field:
+        """The field of some members, in units of the data."""
+        latents, kick = pushed.select(rows), kicks[rows]
+
+        def field(t: Tensor, scaled: Tensor) -> Tensor:
+            u = signals.at(rows, t[:, None])[:, 0].float() if signals else None
+            return (network.dynamics.velocity(t, center + scaled * unit, latents, u) + kick) / unit
+
+        return field
 
     phase = start.phase if members.latents.start is None else members.latents.start
-    solution = solve(field, ((phase - center) / unit).float(), start.time, times, tolerance, max_steps)
+    scaled, everyone = ((phase - center) / unit).float(), torch.arange(len(times), device=times.device)
+    solution = solve(of(everyone), scaled, start.time, times, tolerance, max_steps, narrowed=of)
     return Solution(center[:states] + solution.values[:, :, :states] * unit[:states], solution.status, solution.steps)

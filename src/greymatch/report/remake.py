@@ -15,7 +15,7 @@ from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.systems.system import System
 
-_PACKAGES = ("torch", "torchode", "lightning-fabric", "numpy", "scipy", "xarray", "pandas", "pydantic", "matplotlib")
+_PACKAGES = ("torch", "lightning-fabric", "numpy", "scipy", "xarray", "pandas", "pydantic", "matplotlib")
 
 
 @dataclass(frozen=True)

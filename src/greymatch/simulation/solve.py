@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from greymatch.errors import GreymatchError
-from greymatch.simulation.control import Control
+from greymatch.simulation.control import first_size, judged
 from greymatch.simulation.status import Status as Status
+from greymatch.simulation.tsit5 import Flat, Step
 
 Field = Callable[[Tensor, Tensor], Tensor]
+CROWD = 0.8  # fewer than this share of the members on their way: the others are no longer asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,33 +36,121 @@ def solve(
     times: Tensor,
     tolerance: float = 1e-5,
     max_steps: int = 10_000,
+    narrowed: Callable[[Tensor], Field] | None = None,
 ) -> Solution:
     """Integrate d(state)/dt = field(t, state) for each member from its own start time to its own `times` (B, T).
 
     `start` (B, *state); `times` increase along rows from the start time on and may end in inf (not asked).
     `field` gets times (B,) in the precision of `times` and states (B, *state) in that of `start`. A member
-    that fails becomes NaN from there on; the others go on.
+    that fails becomes NaN from there on; the others go on. With `narrowed`, the field of some members alone, those
+    that are done cost nothing any more.
     """
-    origin = start_times.to(times)
     alive = start.flatten(1).isfinite().all(1)
-    clock = _clock(origin, times, alive)
+    clock = _clock(start_times.to(times), times, alive)
     safe = start.masked_fill(~alive.reshape(-1, *[1] * (start.ndim - 1)), 0.0)
-
-    def flat(t: Tensor, y: Tensor) -> Tensor:
-        return field(origin + t, y.reshape(start.shape)).to(y.dtype).flatten(1)
-
     with torch.no_grad():
-        ys, control = _integrate(flat, safe.flatten(1), clock, tolerance, max_steps)
-    # at no distance from the start there is nothing to solve, whatever the field
-    ys = torch.where((clock == 0)[..., None], safe.flatten(1)[:, None], ys)
-    status = control.status.masked_fill(~alive, Status.NOT_FINITE)
-    void = ~times.isfinite() | ~alive[:, None] | (clock[:, 1:] > control.failed_at[:, None])
-    values = ys[:, 1:].masked_fill(void[..., None], torch.nan).reshape(*times.shape, *start.shape[1:])
-    return Solution(values, status, int(control.used.max(dim=0).values) if len(start) else 0)
+        flight = _Flight(field, safe, start_times.to(times), clock, tolerance, max_steps)
+        while flying := flight.go_on():
+            if narrowed and flying < CROWD * len(flight.rows):
+                flight.narrow(narrowed)
+    status = flight.status.masked_fill(~alive, Status.NOT_FINITE)
+    values = flight.values.masked_fill((~times.isfinite() | ~alive[:, None])[..., None], torch.nan)
+    return Solution(values.reshape(*times.shape, *start.shape[1:]), status, flight.steps)
+
+
+class _Flight:
+    """Members on their way: where each stands, and what it passed.
+
+    A member fails when its step shrinks to nothing or it has used up its steps. It stays where it is, and so does one
+    that has arrived, until the members are narrowed to those on their way.
+    """
+
+    def __init__(
+        self, field: Field, start: Tensor, origin: Tensor, clock: Tensor, tolerance: float, max_steps: int
+    ) -> None:
+        self.shape, self.tolerance, self.max_steps = start.shape[1:], tolerance, max_steps
+        self.values = start.new_full((*clock.shape, start[0].numel() if len(start) else 1), torch.nan)
+        self.status = torch.full((len(start),), int(Status.SOLVED), device=start.device)
+        self.steps = 0
+        self.rows = torch.arange(len(start), device=start.device)
+        self.origin, self.clock = origin, clock
+        self.end = clock[:, -1] if clock.shape[1] else torch.zeros_like(origin)
+        self.now = torch.zeros_like(self.end)
+        self.state = start.flatten(1)
+        self.column = torch.searchsorted(clock, self.now[:, None], right=True)[:, 0]
+        # at no distance from the start there is nothing to solve, whatever the field
+        self.values = torch.where((clock == 0)[..., None], self.state[:, None], self.values)
+        # a step that neither the clock nor the state can resolve leads nowhere
+        resolution = max(2 * torch.finfo(clock.dtype).eps, torch.finfo(start.dtype).eps / 4)
+        self.tiny = resolution * self.end
+        self._bind(field)
+        self.slope = self.field(origin, self.state)
+        self.size = first_size(self.field, origin, self.state, self.slope, self.end, tolerance).maximum(2 * self.tiny)
+
+    def _bind(self, field: Field) -> None:
+        def flat(t: Tensor, state: Tensor) -> Tensor:
+            return field(t, state.reshape(-1, *self.shape)).to(state.dtype).flatten(1)
+
+        self.field: Flat = flat
+
+    def narrow(self, narrowed: Callable[[Tensor], Field]) -> None:
+        """Forget those that are done."""
+        kept = self._flying().nonzero()[:, 0]
+        for name in ("rows", "origin", "clock", "end", "now", "state", "column", "tiny", "slope", "size"):
+            setattr(self, name, getattr(self, name)[kept])
+        self._bind(narrowed(self.rows))
+
+    def _flying(self) -> Tensor:
+        return (self.now < self.end) & (self.status[self.rows] == int(Status.SOLVED))
+
+    def go_on(self) -> int:
+        """One step of every member on its way; how many there were."""
+        flying = self._flying()
+        count = int(flying.sum())
+        if not count:
+            return 0
+        left = self.end - self.now
+        size = torch.minimum(self.size, left) * flying
+        step = Step.taken(self.field, self.origin + self.now, self.state, self.slope, size)
+        sound, exact, factor = judged(step, self.tolerance)
+        taken = flying & exact
+        after = torch.where(taken, torch.where(size >= left, self.end, self.now + size), self.now)
+        self._record(step, size, after)
+        self.now = after
+        self.state = torch.where(taken[:, None], step.after, self.state)
+        self.slope = torch.where(taken[:, None], step.slopes[-1], self.slope)
+        self.size = factor * size
+        self.steps += 1
+        self._fail(flying & (after < self.end), sound)
+        return count
+
+    def _record(self, step: Step, size: Tensor, after: Tensor) -> None:
+        """The states at all times asked for that were passed."""
+        column = torch.searchsorted(self.clock, after[:, None], right=True)[:, 0].maximum(self.column)
+        passed = column - self.column
+        own = torch.arange(len(passed), device=passed.device)
+        which = torch.repeat_interleave(own, passed)
+        # the n-th time of all that were passed is the first one of its member, and some after it
+        offset = self.column - (passed.cumsum(0) - passed)
+        nth, times = torch.arange(len(which), device=which.device), self.clock.shape[1]
+        asked = self.clock.view(-1).index_select(0, nth + (own * times + offset).index_select(0, which))
+        begun = torch.stack([self.now, size], 1).index_select(0, which)
+        states = step.at(which, (asked - begun[:, 0]) / begun[:, 1])
+        places = nth + (self.rows * times + offset).index_select(0, which)
+        self.values.view(-1, states.shape[1]).index_copy_(0, places, states)
+        self.column = column
+
+    def _fail(self, unfinished: Tensor, sound: Tensor) -> None:
+        stuck = unfinished & (self.size <= self.tiny)
+        status = self.status[self.rows]
+        if self.steps >= self.max_steps:
+            status = status.masked_fill(unfinished, int(Status.TOO_MANY_STEPS))
+        status = status.masked_fill(stuck & sound, int(Status.STEP_TOO_SMALL))
+        self.status[self.rows] = status.masked_fill(stuck & ~sound, int(Status.NOT_FINITE))
 
 
 def _clock(origin: Tensor, times: Tensor, alive: Tensor) -> Tensor:
-    """Time since each start (B, 1 + T), beginning with 0; what is not asked repeats the last time asked."""
+    """Time since each start (B, T); what is not asked repeats the last time asked."""
     since = times - origin[:, None]
     asked = times.isfinite()
     if bool((asked & (since < 0)).any()):
@@ -70,17 +159,7 @@ def _clock(origin: Tensor, times: Tensor, alive: Tensor) -> Tensor:
             f"`times` must not lie before the start; member {row} starts at {float(origin[row]):g} and is "
             f"asked at {float(times[row, at]):g}. Solve from an earlier start."
         )
-    since = torch.cat([torch.zeros_like(origin[:, None]), since.masked_fill(~asked, 0.0)], 1)
+    if not times.shape[1]:
+        return since
     # a member without a finite start is not solved at all
-    return since.cummax(1).values * alive[:, None]
-
-
-def _integrate(flat: Field, start: Tensor, clock: Tensor, tolerance: float, max_steps: int) -> tuple[Tensor, Control]:
-    import torchode
-
-    library: Any = torchode  # its annotations do not describe plain tensors
-    term = library.ODETerm(flat)
-    inner = library.IntegralController(atol=tolerance, rtol=tolerance, term=term).to(start.device)
-    control = Control(inner, max_steps)
-    solver = library.AutoDiffAdjoint(library.Tsit5(term=term), control)
-    return solver.solve(library.InitialValueProblem(y0=start, t_eval=clock)).ys, control
+    return since.masked_fill(~asked, 0.0).cummax(1).values * alive[:, None]
