@@ -12,9 +12,13 @@ import torch
 from torch import Tensor
 
 from greymatch.data.windows import last_window
+from greymatch.explain.settle import untrained
 from greymatch.models.evidence import Evidence
 from greymatch.models.laplace import LEAST_NOISE, Laplace, laplace
 from greymatch.models.latents import Latents
+from greymatch.physics.physics import Physics
+from greymatch.physics.priors import Normal
+from greymatch.settings import Settings
 
 NOISE = torch.tensor([0.02, 0.05])
 UNIT = torch.tensor([[1.5, 2.0]]).expand(12, 2)
@@ -173,6 +177,7 @@ class Field:
     """Stands for dynamics x' = f(eps) all over a grid."""
 
     settings = SimpleNamespace(pointwise=True)
+    open = torch.ones(1)
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
         self.function = function
@@ -230,3 +235,21 @@ def test_slopes_that_are_no_numbers_spoil_no_other_window():
     found = Field(lambda eps: eps.clamp_min(0).sqrt()).posterior(torch.tensor([0.0, 1.0]), (), seen=1.0)
     assert bool(found.mean.isfinite().all() & found.root.isfinite().all())
     assert 0.5 < float(found.mean[1]) < 1
+
+
+def test_physics_alone_is_trusted_further_than_a_learned_field(recording):
+    """x' = -a x says nothing wrong: its window tells a to the error of the stencil, whatever the prior says."""
+    physics = Physics(lambda t, x, p: {"x0": -p.a * x.x0}, ["x0"], {"a": Normal(1.0, 0.1)}, name="decay")
+    a, times = torch.tensor([0.9, 1.05], dtype=torch.float64), torch.arange(14, dtype=torch.float64) * 0.05
+    data = recording(times.repeat(2, 1).tolist(), torch.exp(-a[:, None] * times).tolist())
+    spreads = []
+    for complete in ([], ["x0"]):
+        known = Physics(physics.function, ["x0"], physics.params, complete=complete, name="decay")
+        network = untrained(known, Settings(window=12), data, torch.zeros(1))
+        with torch.no_grad():
+            law = network.observe(data).own
+        assert law is not None
+        spreads.append(float(law.root[:, 0, 0].max()))
+        if complete:
+            torch.testing.assert_close(known.push(law.latents().eps)[:, 0].double(), a, rtol=1e-4, atol=0)
+    assert spreads[1] < 0.1 * spreads[0]

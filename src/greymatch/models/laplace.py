@@ -25,7 +25,8 @@ from greymatch.models.pixels import at_pixels, some_pixels
 from greymatch.simulation.start import Start
 
 PIXELS = 256  # of a field
-LEAST_NOISE = 1e-3  # relative error of a derivative, as far as a field is trusted
+LEAST_NOISE = 1e-3  # relative error of a derivative, as far as a learned field is trusted
+EXACT = 1e-5  # the same of physics that leave nothing to learn
 LONGEST_STEP, NUDGE = 1.0, 0.01  # in standard deviations of the prior
 
 
@@ -133,7 +134,8 @@ def laplace(
     def seen(field: Tensor) -> Tensor:
         return field if pixels is None else at_pixels(field, pixels, axes)
 
-    phase, top, weight = seen(evidence.phase), seen(evidence.top), seen(_weight(evidence, unit, noise, pixels))
+    trusted = (noise.square() + (LEAST_NOISE if bool(dynamics.open.any()) else EXACT) ** 2).sqrt()
+    phase, top, weight = seen(evidence.phase), seen(evidence.top), seen(_weight(evidence, unit * trusted, pixels))
 
     def misfit(latents: Tensor) -> Tensor:
         law = dynamics.pushed(Latents(latents[:, :free], latents[:, free:])).over(evidence.times.shape[1])
@@ -197,11 +199,12 @@ def typical(wrong: Tensor, seen: Tensor) -> Tensor:
     return wrong.abs().masked_fill(~seen, torch.nan).nanmedian(1).values
 
 
-def _weight(evidence: Evidence, unit: Tensor, noise: Tensor, pixels: Tensor | None) -> Tensor:
-    """One over the standard deviation of each derivative, zero where it was not seen. Neighbours on a grid err
-    together: the evidence of a frame grows with the root of its cells, shared by those that are asked."""
+def _weight(evidence: Evidence, error: Tensor, pixels: Tensor | None) -> Tensor:
+    """One over the standard deviation of each derivative, zero where it was not seen: of the field's `error` (B, S)
+    and that of the stencil. Neighbours on a grid err together: the evidence of a frame grows with the root of its
+    cells, shared by those that are asked."""
     grid = evidence.top.shape[3:]
-    size = (unit * (noise.square() + LEAST_NOISE**2).sqrt()).reshape(len(unit), 1, -1, *(1,) * len(grid))
+    size = error.reshape(len(error), 1, -1, *(1,) * len(grid))
     asked = grid.numel() if pixels is None else len(pixels)
     share = (grid.numel() ** 0.5 / asked) ** 0.5
     return evidence.seen * share / (size.square() + evidence.doubt.square()).sqrt()

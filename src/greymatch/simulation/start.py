@@ -71,7 +71,7 @@ class Start:
         return Start((self.phase + moved).flatten(0, 1), self.time.repeat(draws))
 
 
-def start_phase(history: Observed, order: int, points: int = 5) -> Tensor:
+def start_phase(history: Observed, order: int, points: int = 7) -> Tensor:
     """The phase (N, order*S, *grid): last observed values and, for order 2, the velocity the history shows there.
 
         phase = start_phase(history, physics.order)
