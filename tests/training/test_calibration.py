@@ -11,11 +11,13 @@ from greymatch.training.validation import EnsembleError
 class Ideal:
     """Stands for a validator whose forecasts have normal errors, `right` times the width the network starts with.
 
-    Members that carry a constant error cost `harm` in CRPS.
+    Members that carry a constant error cost `harm` in CRPS; wider than `loosest` some go astray.
     """
 
-    def __init__(self, right: float, harm: float = -0.1, trajectories: int = 10_000) -> None:
-        self.trajectories = trajectories
+    def __init__(
+        self, right: float, harm: float = -0.1, trajectories: int = 10_000, loosest: float = float("inf")
+    ) -> None:
+        self.trajectories, self.loosest = trajectories, loosest
         self.right, self.harm, self.solved = right, harm, 0
 
     def judged(self, draws: int) -> int:
@@ -29,7 +31,8 @@ class Ideal:
         self.solved += 1
         reach = float(network.widening) / self.right * 1.6449  # the 95 % quantile of the normal
         covered = float(torch.erf(torch.tensor(reach / 2**0.5)))
-        return EnsembleError(covered, 1.0 + self.harm * float(network.kicked))
+        astray = 100.0 if float(network.widening) > self.loosest else 1.0
+        return EnsembleError(covered, 1.0 + self.harm * float(network.kicked), astray)
 
 
 class Widened:
@@ -82,3 +85,12 @@ def test_few_ensembles_are_solved_for_it(right: float):
 def test_few_trajectories_must_show_more(trajectories: int, wanted: float):
     found = calibrate_forecasts(Widened(), Ideal(2.0, trajectories=trajectories))  # pyright: ignore[reportArgumentType]
     assert found.coverage == pytest.approx(wanted, abs=0.01)
+
+
+@pytest.mark.parametrize("loosest", [0.05, 0.9, 2.0])
+def test_an_ensemble_is_never_so_wide_that_it_falls_apart(loosest: float):
+    network, judge = Widened(), Ideal(3.0, loosest=loosest)
+    found = calibrate_forecasts(network, judge)  # pyright: ignore[reportArgumentType]
+    assert 0.9 * loosest < float(network.widening) <= loosest
+    assert found.astray == 1.0
+    assert found.coverage < LEVEL

@@ -15,6 +15,7 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
 from greymatch.settings import Settings
+from greymatch.simulation.solve import Solution
 from greymatch.training import validation
 from greymatch.training.validation import WORST, ForecastError, Validator
 
@@ -148,3 +149,20 @@ def test_a_slope_that_each_window_shows_is_found_by_asking_it(decays: Decays, ti
     found = Validator.of(lines, tiny.window).choose(network)
     assert float(network.refined) == 1.0
     assert found.scaled < 1e-4
+
+
+def test_a_member_that_runs_away_is_seen_by_the_mean(decays: Decays, tiny: Settings, monkeypatch):
+    data = decays(6)
+    network = untrained(still(), data, tiny.updated({"encoder.refine": False}))
+    judge = Validator.of(data, tiny.window)
+    sight = judge.sight(network, 24)
+    assert judge.ensemble(network, sight, 0.9, 24).astray == pytest.approx(1.0, abs=0.3)
+    solved = validation.roll_out
+
+    def one_astray(*arguments: object, **more: object) -> Solution:
+        found = solved(*arguments, **more)  # pyright: ignore[reportArgumentType]
+        found.values[3] += 1e4
+        return found
+
+    monkeypatch.setattr(validation, "roll_out", one_astray)
+    assert judge.ensemble(network, sight, 0.9, 24).astray > 10

@@ -19,8 +19,9 @@ DRAWS = 24
 NARROWEST, WIDEST = 0.02, 16.0
 SUREST = 0.95  # of what is asked of few trajectories
 CLOSE, NARROW = 0.005, 1.08  # near enough to the level; a factor that makes no difference
+STRAYING = 1.5  # error of the mean in units of the median's, with which an ensemble has fallen apart
 TELLING = 0.1  # least coverage that says what is missing; of what is not covered, a tenth of it will do
-MOST_TRAJECTORIES = 64
+MOST_TRAJECTORIES, MOST_NUMBERS = 64, 2**18
 HARDLY = 0.995
 # A model of data that it explains to the last digit would call every other digit strange.
 EXACT = 1e-12
@@ -29,6 +30,7 @@ EXACT = 1e-12
 def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError:
     """Set `network.widening` so that 90 % intervals of forecasts cover 90 % of the observations of the next trajectory.
 
+    It is no wider than to keep the ensemble together: a few members that stray far spoil its mean, and cover nothing.
     Members carry the error that matching left unexplained as a constant one, unless the ensemble does better by
     CRPS without it: with noisy data that error lies in the observations, not in the field.
     """
@@ -49,14 +51,21 @@ def _wanted(trajectories: int) -> float:
 
 def _widened(network: Network, validator: Validator, sight: Sight, wanted: float) -> EnsembleError:
     """What an ensemble would need were its errors normal is tried next, within the bounds that are known by now."""
+
+    def tried(width: float) -> EnsembleError:
+        network.widening.fill_(width)
+        return validator.ensemble(network, sight, LEVEL, DRAWS)
+
     low, high, width = NARROWEST, WIDEST, 1.0
     while True:
-        network.widening.fill_(width)
-        found = validator.ensemble(network, sight, LEVEL, DRAWS)
-        low, high = (low, width) if found.coverage >= wanted else (width, high)
-        if abs(found.coverage - wanted) < CLOSE or high < NARROW * low:
+        found = tried(width)
+        together = found.astray <= STRAYING
+        low, high = (width, high) if together and found.coverage < wanted else (low, width)
+        if together and abs(found.coverage - wanted) < CLOSE:
             return found
-        width = _next(width, found.coverage, wanted, (low, high))
+        if high < NARROW * low:
+            return found if together else tried(low)
+        width = _next(width, found.coverage, wanted, (low, high)) if together else (low * high) ** 0.5
 
 
 def _next(width: float, coverage: float, wanted: float, bounds: tuple[float, float]) -> float:
@@ -82,7 +91,8 @@ def calibrate_misfit(network: Network, *data: Trajectories) -> None:
 
 
 def _misfits(network: Network, data: Trajectories) -> Tensor:
-    window, known = spread_windows(data.select(slice(MOST_TRAJECTORIES)), network.settings.window)
+    soon = MOST_NUMBERS // (network.settings.window * data.values[0, 0].numel())
+    window, known = spread_windows(data.select(slice(max(4, min(MOST_TRAJECTORIES, soon)))), network.settings.window)
     with torch.no_grad():
         law = network.look(window, refine=True).own
     assert law is not None, "who can be asked gives a law"

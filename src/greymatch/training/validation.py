@@ -20,7 +20,7 @@ from greymatch.simulation.start import Start
 MOST_TRAJECTORIES, MOST_NUMBERS = 128, 1_500_000
 MOST_FOR_COVERAGE = 64
 NUMBERS_FOR_COVERAGE = 24_000_000  # ten fields of 32 x 32: fewer say little about coverage
-WORST = 1e3
+WORST, EXACT = 1e3, 1e-12
 CLEARLY = 1.2
 TOLERANCE, MOST_STEPS = 1e-4, 2_000  # a field that is wild in the middle of training must not hold up the run
 
@@ -54,10 +54,12 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class EnsembleError:
-    """`coverage` of the central intervals, and the `crps` relative to each state's spread."""
+    """`coverage` of the central intervals, the `crps` relative to each state's spread, and how far members are
+    `astray`: the squared error of their mean in units of that of their median."""
 
     coverage: float
     crps: float
+    astray: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Validator:
         spread = network.scales.spread.reshape(-1, *(1,) * (self.truth.ndim - 3))
         error = (solution.values - self.truth.float())[self.seen]
         scaled = (solution.values - self.truth.float()) / spread
-        bounded = scaled.nan_to_num(WORST, WORST, WORST).clamp(-WORST, WORST).square() * self.seen
+        bounded = _bounded(scaled) * self.seen
         each = bounded.flatten(1).sum(1) / self.seen.flatten(1).sum(1).clamp_min(1)
         return ForecastError(
             mse=float(error.double().square().mean()),
@@ -142,10 +144,22 @@ class Validator:
         truth, seen = self.truth[:count].to(values.dtype), self.seen[:count]
         spread = network.scales.spread.reshape(-1, *(1,) * (truth.ndim - 3))
         misses = (crps(values, truth) / spread)[seen]
+        of_mean, of_median = (_bounded((middle - truth) / spread)[seen].mean() for middle in _middles(values))
         return EnsembleError(
             coverage=float(covered(values, truth, level)[seen].float().nanmean()),
             crps=float(misses.nan_to_num(WORST).mean()),
+            astray=float(of_mean / of_median.clamp_min(EXACT)),
         )
+
+
+def _middles(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and median of the members (D, N, ...) that did not fail."""
+    return values.nanmean(0), values.nanmedian(0).values
+
+
+def _bounded(scaled: Tensor) -> Tensor:
+    """Squared errors, those of what failed as large as can be."""
+    return scaled.nan_to_num(WORST, WORST, WORST).clamp(-WORST, WORST).square()
 
 
 def _observed(network: Network, values: Tensor, generator: torch.Generator) -> Tensor:
