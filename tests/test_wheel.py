@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.timeout(900)]  # one build and installation serve all
+pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.timeout(900)]  # one build and installation serve all tests of one process
 ROOT = Path(__file__).parents[1]
 
 
@@ -54,7 +54,7 @@ def clean_environ() -> Mapping[str, str]:
     return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), cwd=ROOT)
@@ -62,7 +62,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     made = Environment(tmp_path_factory.mktemp("environment"))
     venv.create(made.root, symlinks=os.name != "nt")
