@@ -17,7 +17,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.timeout(900)]  # one build and installation serve all tests of one process
+pytestmark = [
+    pytest.mark.xdist_group("wheel"),
+    pytest.mark.timeout(900),
+]  # one installation serves all
 ROOT = Path(__file__).parents[1]
 
 

@@ -31,7 +31,7 @@ class Ideal:
         self.solved += 1
         reach = float(network.widening) / self.right * 1.6449  # the 95 % quantile of the normal
         covered = float(torch.erf(torch.tensor(reach / 2**0.5)))
-        astray = 100.0 if float(network.widening) > self.loosest else 1.0
+        astray = 100.0 if float(network.widening) > self.loosest else 0.1
         return EnsembleError(covered, 1.0 + self.harm * float(network.kicked), astray)
 
 
@@ -92,5 +92,5 @@ def test_an_ensemble_is_never_so_wide_that_it_falls_apart(loosest: float):
     network, judge = Widened(), Ideal(3.0, loosest=loosest)
     found = calibrate_forecasts(network, judge)  # pyright: ignore[reportArgumentType]
     assert 0.9 * loosest < float(network.widening) <= loosest
-    assert found.astray == 1.0
+    assert found.astray == 0.1
     assert found.coverage < LEVEL

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import itertools
 import math
 import time
@@ -20,9 +19,10 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
 from greymatch.settings import Settings
-from greymatch.training import loop
+from greymatch.training import reporting
 from greymatch.training.fit import fit
-from greymatch.training.loop import LAST, NonFiniteError, Swapped, schedule
+from greymatch.training.loop import LAST, NonFiniteError
+from greymatch.training.schedule import schedule
 from greymatch.training.validation import ForecastError, Validator
 
 Decays = Callable[..., Trajectories]
@@ -44,23 +44,6 @@ class Log:
         self.closed += 1
 
 
-@pytest.mark.parametrize("warmup", [0.0, 0.02, 0.3])
-def test_the_schedule_rises_then_falls_to_zero_at_the_very_end(warmup: float):
-    rates = [schedule(i / 1000, warmup) for i in range(1001)]
-    peak = rates.index(max(rates))
-    assert peak == round(1000 * warmup)
-    assert rates[peak] == 1.0
-    assert rates[0] == (1e-3 if warmup else 1.0)
-    assert rates[: peak + 1] == sorted(rates[: peak + 1])
-    assert all(a > b for a, b in itertools.pairwise(rates[peak:]))
-    assert rates[-1] == 0.0
-    middle = (1 + warmup) / 2
-    assert schedule(middle, warmup) == pytest.approx(0.5)
-    # linear on the way up, level at both ends of the way down
-    assert schedule(warmup / 2, warmup) == pytest.approx(0.5 if warmup else 1.0)
-    assert 1 - schedule(warmup + 0.001, warmup) < 1e-4
-
-
 def test_the_rate_of_a_run_in_steps_follows_the_schedule_over_all_of_it(decay: Physics, decays: Decays, tiny: Settings):
     log = Log()
     settings = tiny.updated({"training.validations": 50, "training.rate": 0.01, "training.warmup": 0.2})
@@ -74,7 +57,7 @@ def test_the_rate_of_a_run_in_steps_follows_the_schedule_over_all_of_it(decay: P
 def test_the_rate_of_a_run_in_minutes_spans_its_time(
     decay: Physics, decays: Decays, tiny: Settings, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)  # every step is logged
+    monkeypatch.setattr(reporting, "SHOW_SECONDS", 0.0)  # every step is logged
     log = Log()
     seconds = 1.2
     settings = tiny.updated(
@@ -203,16 +186,6 @@ def test_averaged_weights_are_a_mean_of_those_passed_through(
     assert any(not torch.equal(smooth[f"averaged.{name}"], smooth[f"weights.{name}"]) for name in names)
     # the averaging looks on: the run itself is the same
     assert all(torch.equal(smooth[f"weights.{name}"], tensors[f"weights.{name}"]) for name in names)
-
-
-def test_swapped_weights_go_back_even_after_an_error():
-    net = torch.nn.Linear(2, 2)
-    own = {name: value.clone() for name, value in net.state_dict().items()}
-    other = {name: value + 1 for name, value in own.items()}
-    with contextlib.suppress(RuntimeError), Swapped(net, other):
-        assert torch.equal(net.weight, other["weight"])
-        raise RuntimeError
-    assert torch.equal(net.weight, own["weight"])
 
 
 def stopped(physics: Physics, data: Trajectories, settings: Settings, folder: Path) -> tuple[str, dict[str, Any]]:

@@ -93,7 +93,7 @@ def test_a_fit_goes_through_the_store_and_resumes_where_it_was(
         return shelf(self, number)
 
     monkeypatch.setattr(Shelves, "shelf", noted)
-    monkeypatch.setattr("greymatch.training.loop.SHOW_SECONDS", 0)
+    monkeypatch.setattr("greymatch.training.reporting.SHOW_SECONDS", 0)
     whole = fit(decay, store, settings=shelved, folder=tmp_path / "whole", quiet=True)
     assert numbers == sorted(set(numbers))
     assert len(numbers) > 8

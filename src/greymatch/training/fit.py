@@ -35,6 +35,7 @@ from greymatch.training.device import fabric, ranks
 from greymatch.training.loop import LAST, Loop
 from greymatch.training.progress import Meter, Silent, meter
 from greymatch.training.recipe import Recipe, recipe
+from greymatch.training.reporting import Reporter
 from greymatch.training.run import MODEL, digest, fingerprint, of_the_run, run_folder
 from greymatch.training.session import Session
 from greymatch.training.stock import Shelves, Stock, stocked
@@ -146,7 +147,7 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
 def _saved(problem: Problem, loop: Loop) -> GreyBox:
     model = _finished(problem, loop)
     for name in model.noisy:
-        loop.meter.say(
+        loop.reporter.meter.say(
             f"the motion of {name!r} is largely unexplained: too little training, noise, or a step too coarse for its "
             "interpolant"
         )
@@ -176,7 +177,7 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
     validator = Validator.of(problem.held_out.to(machine.device), settings.window)
     restock = _restock(network, problem.stock.shelves)
     shared = {"known_noise": known_noise, "ranks": ranks(machine), "restock": restock}
-    return Loop(network, way, validator, settings.training, folder, shown, trackers, machine, **shared)
+    return Loop(network, way, validator, settings.training, folder, Reporter(shown, trackers), machine, **shared)
 
 
 def _restock(network: Network, shelves: Shelves | None) -> Callable[[int], Recipe] | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +15,18 @@ from greymatch.errors import GreymatchError
 from greymatch.files import read_tensors, write_tensors
 from greymatch.settings import TrainingSettings
 from greymatch.together import Share
+from greymatch.training.averaging import Averaging, Swapped
 from greymatch.training.cause import cause, sharp
 from greymatch.training.interrupt import Interrupt
 from greymatch.training.noise import RunningMean
-from greymatch.training.progress import Meter, Moment
 from greymatch.training.ranks import ALONE, Ranks
 from greymatch.training.recipe import Recipe, Terms, numbers
+from greymatch.training.reporting import Reporter
+from greymatch.training.schedule import schedule
 from greymatch.training.settling import AFRESH, Settling, turn
 from greymatch.training.state import RunState, load_state, save_state
-from greymatch.training.tracker import Tracker
 from greymatch.training.validation import Judge
 
-SHOW_SECONDS = 0.5
 VALIDATING = RESTOCKING = 0.1  # of the time, at most
 SHELVES = 8  # of a store, before settling
 NOISE_DECAY, KNOWN_FOR = 0.98, 50.0
@@ -52,8 +50,7 @@ class Loop:
     validator: Judge
     settings: TrainingSettings
     folder: Path
-    meter: Meter
-    trackers: list[Tracker]
+    reporter: Reporter
     fabric: Any
     known_noise: Tensor | None = None
     ranks: Ranks = ALONE
@@ -72,14 +69,14 @@ class Loop:
         self.objective = self.way.objective if alone else wrapped
         self.generator = self._generator(device).manual_seed(self.settings.seed)
         self._batch = self.ranks.part(self.settings.batch)
+        self._averaging = Averaging(self.network)
         self.state = RunState(
             noise=self._first_noise(torch.ones(self.way.objective.channels, device=device)),
             gradient=RunningMean.starting(torch.ones((), device=device), 0.99),
-            averaged={name: value.clone() for name, value in self.network.state_dict().items()},
+            averaged=self._averaging.first(),
         )
         self._clock = CLOCKS[self.settings.clock]
-        self._shown = self._saved = time.monotonic()
-        self._rate = (time.monotonic(), 0)
+        self._saved = time.monotonic()
 
     def _generator(self, device: torch.device) -> torch.Generator:
         return Share.of(device, self.ranks.rank, self.ranks.count) if self.ranks.count > 1 else torch.Generator(device)
@@ -105,7 +102,7 @@ class Loop:
             self.way = self.restock(self.state.shelf)
         if self.way.settling:
             self.way.settling.follow(self.state.course)
-        self._rate = (time.monotonic(), self.state.step)
+        self.reporter.resume(self.state.step)
 
     def run(self) -> None:
         """Train to the end of the budget; on Ctrl-C keep the state and raise."""
@@ -161,7 +158,7 @@ class Loop:
         self.optimizer.step()
         self.state.noise = self.state.noise.updated(common.errors)
         self.state.step += 1
-        self._average()
+        self._averaging.update(self.state.averaged, self.state.step, self.settings.ema)
         return common
 
     def _sample(self) -> Any:
@@ -216,21 +213,6 @@ class Loop:
             self._stop_for_nonfinite("gradient", sharp(self.network))
             raise
         self.state.gradient = self.state.gradient.updated(torch.minimum(norm, limit.to(norm.device)).detach())
-
-    def _average(self) -> None:
-        """EMA of the weights; its memory grows with the run so that the first steps are forgotten."""
-        keep = min(self.settings.ema, self.state.step / (self.state.step + 9))
-        names, current = self._kept
-        averaged = [self.state.averaged[name] for name in names]
-        with torch.no_grad():
-            torch._foreach_lerp_(averaged, current, 1 - keep)  # pyright: ignore[reportPrivateImportUsage]
-
-    @cached_property
-    def _kept(self) -> tuple[list[str], list[Tensor]]:
-        """Names and tensors of what a state dict holds: to gather them anew at each step would take longer than to
-        average them."""
-        found = self.network.state_dict()
-        return list(found), list(found.values())
 
     def _validate_if_due(self) -> bool:
         due = int(self.fraction * self.settings.validations + 1e-9)  # 29 / 50 * 50 is less than 29
@@ -288,26 +270,10 @@ class Loop:
         self._saved = time.monotonic()
 
     def _report(self, loss: Terms, validated: bool) -> None:
-        now = time.monotonic()
-        if not validated and now - self._shown < SHOW_SECONDS:
-            return
-        self._shown = now
-        if not self.ranks.first:
-            return
-        then, step = self._rate
-        rate = (self.state.step - step) / max(now - then, 1e-9)
-        if now - then > 5:
-            self._rate = (now, self.state.step)
-        terms = {name: value for name, value in numbers(loss).items() if name != "errors"}
-        state = self.state
-        moment = Moment(state.step, self.fraction, state.elapsed, rate, terms, state.validation, validated)
-        self.meter.show(moment)
-        noise = {f"noise_{i}": float(value) ** 0.5 for i, value in enumerate(state.noise.value)}
-        metrics = {**terms, **noise, "elapsed": state.elapsed, "rate": self.optimizer.param_groups[0]["lr"]}
-        if validated and state.validation is not None:
-            metrics["forecast_mse"] = state.validation
-        for tracker in self.trackers:
-            tracker.log(state.step, metrics)
+        if self.reporter.due(validated) and self.ranks.first:
+            terms = {name: value for name, value in numbers(loss).items() if name != "errors"}
+            rate = self.optimizer.param_groups[0]["lr"]
+            self.reporter.say(self.state, self.fraction, terms, rate, validated)
 
     def _stop_for_nonfinite(self, what: str, cause: str) -> None:
         """Name the cause and keep the last state whose weights are numbers."""
@@ -318,24 +284,3 @@ class Loop:
             f"The last good state is kept in {str(self.folder)!r}. Check the physics over its whole prior, "
             "or lower training.rate."
         )
-
-
-class Swapped:
-    """Holds other weights in a module for a while, then puts its own back."""
-
-    def __init__(self, module: torch.nn.Module, weights: dict[str, Tensor]) -> None:
-        self._module, self._weights = module, weights
-
-    def __enter__(self) -> None:
-        self._own = {name: value.clone() for name, value in self._module.state_dict().items()}
-        self._module.load_state_dict(self._weights)
-
-    def __exit__(self, *error: object) -> None:
-        self._module.load_state_dict(self._own)
-
-
-def schedule(fraction: float, warmup: float) -> float:
-    """Linear rise over `warmup` of the budget, then half a cosine down to zero at its very end."""
-    if fraction < warmup:
-        return max(fraction / warmup, 1e-3)
-    return 0.5 * (1 + math.cos(math.pi * (fraction - warmup) / (1 - warmup)))

@@ -52,19 +52,21 @@ def run_to_end(loop: Loop, resume: bool) -> None:
     if resume:
         loop.resume()
     if loop.ranks.first:
-        loop.trackers.append(JsonlTracker(loop.folder / METRICS, loop.state.step if resume else None))
+        loop.reporter.trackers.append(JsonlTracker(loop.folder / METRICS, loop.state.step if resume else None))
     try:
         loop.run()
     except KeyboardInterrupt:
-        loop.meter.close()
-        loop.meter.say(f"{STOPPED} at step {loop.state.step}; resume with folder={str(loop.folder)!r}, resume=True")
+        loop.reporter.meter.close()
+        loop.reporter.meter.say(
+            f"{STOPPED} at step {loop.state.step}; resume with folder={str(loop.folder)!r}, resume=True"
+        )
         raise
     except RuntimeError as error:
         if loop.ranks.count > 1 and of_the_connection(error):
             raise LostProcessError(_lost(loop)) from error
         raise
     finally:
-        for tracker in loop.trackers:
+        for tracker in loop.reporter.trackers:
             tracker.close()
 
 

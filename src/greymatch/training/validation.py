@@ -12,7 +12,7 @@ from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, gather, usable
 from greymatch.errors import GreymatchError
-from greymatch.forecast.ensemble import covered, crps
+from greymatch.forecast.ensemble import covered, crps, quantile
 from greymatch.models.network import Network, Sight
 from greymatch.models.rollout import roll_out
 from greymatch.simulation.start import Start
@@ -54,12 +54,12 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class EnsembleError:
-    """`coverage` of the central intervals, the `crps` relative to each state's spread, and how far members are
-    `astray`: the squared error of their mean in units of that of their median."""
+    """`coverage` of the central intervals, the `crps` relative to each state's spread, and how far members go `astray`:
+    above 1 the mean of all lies outside of where most of them are."""
 
     coverage: float
     crps: float
-    astray: float = 1.0
+    astray: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -144,17 +144,18 @@ class Validator:
         truth, seen = self.truth[:count].to(values.dtype), self.seen[:count]
         spread = network.scales.spread.reshape(-1, *(1,) * (truth.ndim - 3))
         misses = (crps(values, truth) / spread)[seen]
-        of_mean, of_median = (_bounded((middle - truth) / spread)[seen].mean() for middle in _middles(values))
         return EnsembleError(
             coverage=float(covered(values, truth, level)[seen].float().nanmean()),
             crps=float(misses.nan_to_num(WORST).mean()),
-            astray=float(of_mean / of_median.clamp_min(EXACT)),
+            astray=_astray((values / spread)[:, seen]),
         )
 
 
-def _middles(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and median of the members (D, N, ...) that did not fail."""
-    return values.nanmean(0), values.nanmedian(0).values
+def _astray(values: Tensor) -> float:
+    """How far the mean of the members (D, n) lies from the middle of their 90 % intervals, in halves of these."""
+    low, high = quantile(values, torch.tensor([0.05, 0.95]))
+    apart, wide = values.nanmean(0) - (low + high) / 2, (high - low) / 2
+    return float((apart.square().nanmean() / wide.square().nanmean().clamp_min(EXACT)).sqrt())
 
 
 def _bounded(scaled: Tensor) -> Tensor:

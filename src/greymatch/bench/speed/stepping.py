@@ -17,6 +17,7 @@ from greymatch.training.device import fabric
 from greymatch.training.loop import Loop
 from greymatch.training.progress import Silent
 from greymatch.training.recipe import recipe
+from greymatch.training.reporting import Reporter
 from greymatch.training.stock import stocked
 from greymatch.training.validation import Validator
 
@@ -41,7 +42,7 @@ def loop_for(physics: Physics, data: Trajectories, settings: Settings, folder: P
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     way = recipe(network, train, interpolated(train, settings, physics.order))
     validator = Validator.of(train, settings.window)
-    return Loop(network, way, validator, settings.training, folder, Silent(), [], fabric(settings.training))
+    return Loop(network, way, validator, settings.training, folder, Reporter(Silent(), []), fabric(settings.training))
 
 
 def settle(loop: Loop) -> Loop:

@@ -13,6 +13,7 @@ import torch
 from greymatch.training.device import fabric, ranks
 from greymatch.training.loop import Loop
 from greymatch.training.progress import Meter, Silent, meter
+from greymatch.training.reporting import Reporter
 from greymatch.training.run import MODEL, of_the_run, run_folder
 from greymatch.training.session import Session
 from greymatch.weather.archive import Archive
@@ -111,7 +112,7 @@ def _loop(problem: Problem, folder: Path, shown: Meter, machine: Any) -> Loop:
     if training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     way, validator = WAYS[problem.settings.method](network, problem.train), Validator.of(problem.val, network)
-    return Loop(network, way, validator, training, folder, shown, [], machine, ranks=ranks(machine))
+    return Loop(network, way, validator, training, folder, Reporter(shown, []), machine, ranks=ranks(machine))
 
 
 def _settings(

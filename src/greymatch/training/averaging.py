@@ -1,0 +1,41 @@
+"""Weights averaged over the steps of a run: what it is judged by, and keeps."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+EARLY = 9  # steps after which half of the first ones is forgotten
+
+
+class Averaging:
+    """An exponential mean of a network's weights, kept in `averaged` tensors by name."""
+
+    def __init__(self, network: nn.Module) -> None:
+        self._network = network
+        # to gather them anew at each step would take longer than to average them
+        self._current = network.state_dict()
+
+    def first(self) -> dict[str, Tensor]:
+        return {name: value.clone() for name, value in self._current.items()}
+
+    @torch.no_grad()
+    def update(self, averaged: dict[str, Tensor], step: int, memory: float) -> None:
+        """With the weights after `step` steps; the memory grows with the run, so that the first ones are forgotten."""
+        keep = min(memory, step / (step + EARLY))
+        means = [averaged[name] for name in self._current]
+        torch._foreach_lerp_(means, list(self._current.values()), 1 - keep)  # pyright: ignore[reportPrivateImportUsage]
+
+
+class Swapped:
+    """Holds other weights in a module for a while, then puts its own back."""
+
+    def __init__(self, module: nn.Module, weights: dict[str, Tensor]) -> None:
+        self._module, self._weights = module, weights
+
+    def __enter__(self) -> None:
+        self._own = {name: value.clone() for name, value in self._module.state_dict().items()}
+        self._module.load_state_dict(self._weights)
+
+    def __exit__(self, *error: object) -> None:
+        self._module.load_state_dict(self._own)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+import torch
+
+from greymatch.training.averaging import EARLY, Averaging, Swapped
+
+
+def test_the_mean_forgets_the_first_weights_and_then_keeps_its_memory():
+    net = torch.nn.Linear(1, 1, bias=False)
+    averaging = Averaging(net)
+    averaged = averaging.first()
+    expected = net.weight.item()
+    for step in range(1, 200):
+        with torch.no_grad():
+            net.weight.fill_(step)
+        averaging.update(averaged, step, memory=0.9)
+        keep = min(0.9, step / (step + EARLY))
+        expected = keep * expected + (1 - keep) * step
+    assert averaged["weight"].item() == pytest.approx(expected, rel=1e-5)
+    assert 199 - expected == pytest.approx(9.0, rel=0.01)  # how far behind a memory of 0.9 is
+
+
+def test_swapped_weights_go_back_even_after_an_error():
+    net = torch.nn.Linear(2, 2)
+    own = {name: value.clone() for name, value in net.state_dict().items()}
+    other = {name: value + 1 for name, value in own.items()}
+    with contextlib.suppress(RuntimeError), Swapped(net, other):
+        assert torch.equal(net.weight, other["weight"])
+        raise RuntimeError
+    assert torch.equal(net.weight, own["weight"])
