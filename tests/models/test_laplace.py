@@ -240,7 +240,7 @@ def test_slopes_that_are_no_numbers_spoil_no_other_window():
 def test_physics_alone_is_trusted_further_than_a_learned_field(recording):
     """x' = -a x says nothing wrong: its window tells a to the error of the stencil, whatever the prior says."""
     physics = Physics(lambda t, x, p: {"x0": -p.a * x.x0}, ["x0"], {"a": Normal(1.0, 0.1)}, name="decay")
-    a, times = torch.tensor([0.9, 1.05], dtype=torch.float64), torch.arange(14, dtype=torch.float64) * 0.05
+    a, times = torch.tensor([0.72, 1.05], dtype=torch.float64), torch.arange(14, dtype=torch.float64) * 0.05
     data = recording(times.repeat(2, 1).tolist(), torch.exp(-a[:, None] * times).tolist())
     spreads = []
     for complete in ([], ["x0"]):
@@ -251,5 +251,5 @@ def test_physics_alone_is_trusted_further_than_a_learned_field(recording):
         assert law is not None
         spreads.append(float(law.root[:, 0, 0].max()))
         if complete:
-            torch.testing.assert_close(known.push(law.latents().eps)[:, 0].double(), a, rtol=1e-4, atol=0)
+            torch.testing.assert_close(known.push(law.latents().eps)[:, 0].double(), a, rtol=1e-5, atol=0)
     assert spreads[1] < 0.1 * spreads[0]

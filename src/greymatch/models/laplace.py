@@ -39,6 +39,7 @@ class Search:
 
 
 THOROUGH = Search()
+TO_THE_END = Search(sweeps=12)  # where nothing else errs, every digit of the answer counts
 
 
 @dataclass(frozen=True)

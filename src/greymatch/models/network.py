@@ -17,7 +17,7 @@ from greymatch.models.encoder import Encoder, Shapes
 from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.features import Features, window_features
 from greymatch.models.hints import count_hints, hints
-from greymatch.models.laplace import THOROUGH, Laplace, Search, laplace
+from greymatch.models.laplace import THOROUGH, TO_THE_END, Laplace, Search, laplace
 from greymatch.models.latents import Encoded, Latents, Members, mirrored
 from greymatch.models.memory import Memory
 from greymatch.models.next_point import NextPoint
@@ -171,8 +171,9 @@ class Network(nn.Module):
         """What up to `most` points of windows of any one length show of the field."""
         return Evidence.of(window, self.settings.encoder.stencil, self.physics.order).thinned(most)
 
-    def ask(self, evidence: Evidence, told: Laplace, unit: Tensor, search: Search = THOROUGH) -> Laplace:
+    def ask(self, evidence: Evidence, told: Laplace, unit: Tensor, search: Search | None = None) -> Laplace:
         """The posterior of windows, where `told` is known of them; `unit` (B, S) is their speed."""
+        search = search or (TO_THE_END if self.complete else THOROUGH)
         at_once = max(1, SLOPES_AT_ONCE // (evidence.top[0].numel() * told.mean.shape[1]))
         parts = []
         for rows in torch.arange(len(unit), device=unit.device).split(at_once):

@@ -13,7 +13,7 @@ from greymatch.data.windows import last_window, observed_lengths
 from greymatch.models.credit import Credit, credit
 from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.features import Features
-from greymatch.models.laplace import THOROUGH, Laplace, Search
+from greymatch.models.laplace import Laplace, Search
 from greymatch.models.network import MOST_POINTS, Network, Sight
 
 
@@ -49,7 +49,7 @@ class Recordings:
         return Recordings(features, groups, whole_amplitude(network, data))
 
     @torch.no_grad()
-    def posterior(self, network: Network, before: Laplace | None = None, search: Search = THOROUGH) -> Laplace:
+    def posterior(self, network: Network, before: Laplace | None = None, search: Search | None = None) -> Laplace:
         """Of each from all its points; the search begins with what was found `before`, or what the encoder says."""
         told = before or Laplace.of(network.encode(self.features, None, sample=False))
         unit = network.dynamics.scales_top * self.amplitude
