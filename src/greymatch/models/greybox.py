@@ -19,7 +19,7 @@ from greymatch.models.solving import Solving
 from greymatch.models.unusual import strangeness, warn_of_range, warn_of_unusual
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
-from greymatch.simulation.start import Start
+from greymatch.simulation.start import POINTS, Start
 
 if TYPE_CHECKING:
     from greymatch.explain import Explanation
@@ -153,7 +153,8 @@ class GreyBox:
         generator = self._generator(seed)
         with torch.no_grad():
             members = self.network.draw(sight, draws, generator)
-            start = Start.of(history, self.physics.order).drawn(draws, generator, self.network.widening)
+            start = Start.of(history, self.physics.order, min(POINTS, self.settings.window))
+            start = start.drawn(draws, generator, self.network.widening)
         return Solving(self.network, start, members, times, history.inputs, draws, tolerance)
 
     def _labels(self, history: Trajectories, times: Tensor, start: Start) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from greymatch.matching.lagrange_weights import slope_weights, value_weights
 from greymatch.matching.stencils import end_velocity
 from greymatch.models.mirrored import mirrored
 
+POINTS = 7  # that show a velocity
 NODES = 4  # observations that carry a state on
 FARTHEST = 0.7  # how far they do, as part of the time that they span
 
@@ -46,12 +47,12 @@ class Start:
     root: Tensor | None = None
 
     @staticmethod
-    def of(history: Observed, order: int) -> Start:
-        """At the last point at which any state of each row is observed."""
+    def of(history: Observed, order: int, points: int = POINTS) -> Start:
+        """At the last point at which any state of each row is observed; velocities from up to `points` of them."""
         seen = history.mask.flatten(2).any(2) & history.times.isfinite()
         time, smooth = history.times.masked_fill(~seen, -torch.inf).amax(1), history.smooth
         if smooth is None:
-            return Start(start_phase(history, order), time)
+            return Start(start_phase(history, order, points), time)
         _check_observed(history, history.mask.sum(1), order)
         root = torch.linalg.cholesky(smooth.covariance[..., :order, :order])
         return Start(torch.cat(smooth.phase[..., :order].unbind(-1), 1), time, root)
@@ -71,7 +72,7 @@ class Start:
         return Start((self.phase + moved).flatten(0, 1), self.time.repeat(draws))
 
 
-def start_phase(history: Observed, order: int, points: int = 7) -> Tensor:
+def start_phase(history: Observed, order: int, points: int = POINTS) -> Tensor:
     """The phase (N, order*S, *grid): last observed values and, for order 2, the velocity the history shows there.
 
         phase = start_phase(history, physics.order)
