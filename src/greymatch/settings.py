@@ -48,7 +48,7 @@ class ResidualSettings(Section):
     depth: int = Field(default=2, ge=1, description="hidden layers of the shared trunk")
     degree: int = Field(default=3, ge=1, le=5, description="highest power (polynomial only)")
     products: bool = Field(default=True, description="beside the net, all products of two things it sees (mlp only)")
-    kernel: int = Field(default=1, ge=1, description="size of the convolutions (conv only); 1 is pointwise")
+    kernel: int = Field(default=1, ge=1, description="size of the first convolution (conv only); 1 is pointwise")
     padding: Literal["circular", "replicate", "zeros"] = Field(
         default="circular", description="beyond the grid (conv only)"
     )
