@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.9
+PARAMETERS, PARAMETERS_OF_FIELDS = 1000, 200  # draws; each may ask for a whole window anew, and fields are large
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,12 @@ def evaluate(
         forecast=forecast,
         scores=score(forecast, truth, LEVEL),
         references={name: score(reference, truth, LEVEL) for name, reference in references.items()},
-        posterior=model.infer(history, seed=seed) if model.network.physics.free else None,
+        posterior=_posterior(model, history, seed),
         share=model.physics_share(test),
     )
+
+
+def _posterior(model: GreyBox, history: Trajectories, seed: int) -> Posterior | None:
+    if not model.network.physics.free:
+        return None
+    return model.infer(history, draws=PARAMETERS_OF_FIELDS if history.grid else PARAMETERS, seed=seed)

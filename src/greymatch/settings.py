@@ -47,7 +47,13 @@ class ResidualSettings(Section):
     width: int = Field(default=64, ge=1, description="units (or channels) of each hidden layer")
     depth: int = Field(default=2, ge=1, description="hidden layers of the shared trunk")
     degree: int = Field(default=3, ge=1, le=5, description="highest power (polynomial only)")
-    products: bool = Field(default=True, description="beside the net, all products of two things it sees (mlp only)")
+    products: int | None = Field(
+        default=None,
+        ge=0,
+        le=3,
+        description="beside the net, all products of up to so many states and inputs (mlp only); 0: none, null: two, "
+        "or three where those explain far more",
+    )
     kernel: int = Field(default=1, ge=1, description="size of the first convolution (conv only); 1 is pointwise")
     padding: Literal["circular", "replicate", "zeros"] = Field(
         default="circular", description="beyond the grid (conv only)"

@@ -87,6 +87,7 @@ def _network(physics: Physics, data: Trajectories, trained: bool, changes: dict[
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = Network.fitting(physics, settings, Scales.of(data, path), window)
-        for parameter in network.parameters():
-            parameter.data += 0.3 * torch.randn_like(parameter) * trained
+        for name, parameter in network.named_parameters():
+            size = 0.02 if "products" in name else 0.3  # products grow fast
+            parameter.data += size * torch.randn_like(parameter) * trained
     return network.requires_grad_(False)

@@ -56,7 +56,7 @@ def test_complete_equations_are_never_touched(build: Build, composition: str, or
 
 
 def test_the_residual_is_in_units_of_the_data(build: Build):
-    network = build(trained=True, residual__products=False)
+    network = build(trained=True, residual__products=0)
     t, phase, latents = point(network, 4)
     network.dynamics.field.get_parameter("heads.0.weight").data.zero_()
     network.dynamics.field.get_parameter("heads.0.bias").data[:] = 0.5

@@ -146,9 +146,19 @@ def test_members_of_a_model_of_format_2_are_kicked_by_its_noise_and_windows_are_
         header.update(format=2)
         header["settings"]["encoder"].pop("refine")
         del tensors["weights.kicked"], tensors["weights.refined"]
+        del tensors["weights.dynamics.field.products.coefficients.weight"]
 
     network = load(rewritten(saved, older), SPRING).network
     assert (float(network.kicked), float(network.refined)) == (1.0, 0.0)
+
+
+def test_products_of_an_older_format_are_refused(saved: Path):
+    def older(header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+        header.update(format=6)
+        header["settings"]["residual"]["products"] = True
+
+    with pytest.raises(GreymatchError, match=r"written in format 6, whose products are not those of format 7\. Fit it"):
+        load(rewritten(saved, older), SPRING)
 
 
 def test_a_flipped_bit_is_noticed(saved: Path):

@@ -312,7 +312,7 @@ def test_a_refined_model_infers_what_each_history_shows_whatever_its_encoder_say
 
 def test_a_refined_model_forecasts_histories_of_mixed_lengths(greybox: Make):
     data = circling(4)
-    model = greybox(SPRING, data, trained=True, shortest=4, residual__products=False)
+    model = greybox(SPRING, data, trained=True, shortest=4, residual__products=0)
     model.network.refined.fill_(1.0)
     times, values, mask = data.times.clone(), data.values.clone(), data.mask.clone()
     for row, length in ((1, 4), (2, 5)):

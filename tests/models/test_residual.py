@@ -120,6 +120,20 @@ def test_a_polynomial_is_the_sum_of_its_coefficients_times_its_terms(grid, extra
     torch.testing.assert_close(field(state, beside), expected)
 
 
+def test_coefficients_of_a_polynomial_are_linear_in_z():
+    field = PolynomialField(2, 3, 1, 1, 0, ResidualSettings(kind="polynomial", degree=2), latents=2).double()
+    torch.nn.init.normal_(field.coefficients.weight)
+    state, driven = torch.randn(5, 2, dtype=torch.float64), torch.randn(5, 1, dtype=torch.float64)
+
+    def said(z: list[float]) -> Tensor:
+        return field(state, torch.cat([torch.tensor(z, dtype=torch.float64).expand(5, 2), driven], -1))
+
+    torch.testing.assert_close(said([1.0, 2.0]) - said([0.0, 2.0]), said([3.0, -1.0]) - said([2.0, -1.0]))
+    assert not torch.equal(said([1.0, 0.0]), said([0.0, 0.0]))
+    plain = field.plain_terms(state, torch.cat([torch.zeros(5, 2, dtype=torch.float64), driven], -1))
+    torch.testing.assert_close(plain @ field.coefficients.weight[:, ::3].mT, said([0.0, 0.0]))
+
+
 def test_a_polynomial_is_exact_where_the_truth_is_one():
     # u - u^3 - 2 u z: least squares on its terms leaves nothing, and holds far outside of what was seen
     field = PolynomialField(1, 1, 1, 1, 0, ResidualSettings(kind="polynomial", degree=3)).double()

@@ -89,7 +89,7 @@ def test_a_residual_of_more_states_begins_with_what_it_knows_of_one(small_model:
     assert "dynamics.field.trunk.0.weight" in found.partly
     said = [_residual(one, angle=0.3) for one in (small_model.network, bigger)]
     torch.testing.assert_close(said[1][:, 1:], said[0])
-    assert float(said[1][:, 0].abs().max()) < float(said[0].abs().max())  # one step from zero
+    assert not torch.allclose(said[1][:, :1], said[0])  # the other equation is another one
 
 
 def _residual(network: Network, angle: float) -> torch.Tensor:

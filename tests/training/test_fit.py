@@ -235,8 +235,8 @@ def test_units_do_not_matter(decays: Decays, tiny: Settings):
     for mine, its in zip(*logs, strict=True):
         assert its.keys() == mine.keys()
         for name in mine.keys() & {"total", "matching", "kl_theta", "kl_z", "residual", "noise_0"}:
-            assert its[name] == pytest.approx(mine[name], rel=2e-3, abs=1e-5), name
-        assert its["forecast_mse"] == pytest.approx(1e6 * mine["forecast_mse"], rel=2e-3)
+            assert its[name] == pytest.approx(mine[name], rel=1e-2, abs=1e-5), name
+        assert its["forecast_mse"] == pytest.approx(1e6 * mine["forecast_mse"], rel=1e-2)
 
 
 # --- the same seed, the same model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -43,15 +44,19 @@ def crps(draws: Tensor, truth: Tensor) -> Tensor:
     Sorting makes it O(n log n): the sum of |x_i - x_j| over pairs is sum_k (2 k - n - 1) x_(k), k = 1..n.
     """
     ordered, count = _ordered(draws - truth)
+    ordered = ordered.masked_fill_(ordered.isnan(), 0.0)
     n = count.clamp_min(1)
-    k = torch.arange(1, len(draws) + 1, device=draws.device).reshape(-1, *[1] * truth.ndim)
-    spread = ((2 * k - n - 1) * ordered).nansum(0) / (n * (n - 1)).clamp_min(1)
-    return torch.where(count > 0, ordered.abs().nansum(0) / n - spread, torch.inf)
+    k = torch.arange(1, len(draws) + 1, device=draws.device, dtype=ordered.dtype)
+    pairs = 2 * torch.tensordot(k, ordered, 1) - (n + 1) * ordered.sum(0)
+    return torch.where(count > 0, ordered.abs().sum(0) / n - pairs / (n * (n - 1)).clamp_min(1), torch.inf)
 
 
 def _ordered(draws: Tensor) -> tuple[Tensor, Tensor]:
     """Draws in increasing order, NaN at the end, and how many are not NaN."""
-    return draws.sort(0).values, (~draws.isnan()).sum(0)
+    count = (~draws.isnan()).sum(0)
+    if draws.device.type == "cpu":  # NumPy sorts several times as fast there
+        return torch.from_numpy(np.sort(draws.numpy(), axis=0)), count
+    return draws.sort(0).values, count
 
 
 def _at_rank(ordered: Tensor, count: Tensor, rank: Tensor) -> Tensor:

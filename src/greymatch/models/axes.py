@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor
 
 from greymatch.models.composition import COMPOSITIONS
-from greymatch.models.residual import FACTORS
+from greymatch.models.residual import FACTORS, factors_of_terms
 from greymatch.settings import Settings
 
 FIELD = "dynamics.field."
@@ -20,9 +19,11 @@ Names = dict[int, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Axes:
-    """Names of all that a residual sees, in its order, of the equations that it adds to, and of all that it says."""
+    """Names of all that a residual sees, in its order, of the `terms` beside its net, of the equations that it adds to,
+    and of all that it says."""
 
     seen: tuple[str, ...]
+    terms: tuple[str, ...]
     states: tuple[str, ...]
     outputs: tuple[str, ...]
 
@@ -38,7 +39,11 @@ class Axes:
         if COMPOSITIONS[settings.residual.composition].sees_physics:
             seen += [f"known {name}" for name in states]
         drift = [f"{name}_dot" for name in states] if order == 2 and settings.residual.kinematics == "learned" else []
-        return Axes(tuple(seen), states, (*drift, *states))
+        degree = FACTORS if settings.residual.products is None else settings.residual.products
+        phase, latents = order * len(states), settings.encoder.latents
+        factors = factors_of_terms(phase, len(seen) - phase, degree, latents)
+        terms = [" ".join(sorted(seen[i] for i in term if i < len(seen))) for term in factors]
+        return Axes(tuple(seen), tuple(terms), states, (*drift, *states))
 
     def named(self, weight: str) -> Names:
         """The axes of a weight that have names, and these."""
@@ -47,8 +52,7 @@ class Axes:
         if weight.startswith(f"{FIELD}heads."):
             return {0: self.states}
         if weight == f"{FIELD}products.coefficients.weight":
-            pairs = itertools.combinations_with_replacement((*self.seen, "1"), FACTORS)
-            return {0: self.outputs, 1: tuple(" ".join(sorted(pair)) for pair in pairs)}
+            return {0: self.outputs, 1: self.terms}
         return {}
 
 

@@ -77,7 +77,7 @@ class Dynamics(nn.Module):
         extra = latents + len(physics.inputs) + settings.sees_time
         extra += len(physics.free) * settings.sees_theta + states * self.composition.sees_physics
         self.field = FIELDS[settings.kind](
-            len(physics.phase), extra, states, 1 + self.learns_velocity, len(physics.grid), settings
+            len(physics.phase), extra, states, 1 + self.learns_velocity, len(physics.grid), settings, latents
         )
 
     def parts(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Parts:
@@ -107,14 +107,20 @@ class Dynamics(nn.Module):
 
     def learned(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None, known: Tensor) -> Tensor:
         """What the net gives (..., heads*S, *grid), in units of the data and zero in complete equations."""
+        learned = self.field(*self.seen(t, phase, latents, u, known))
+        if not self.physics.complete:
+            return learned
+        return learned * _channels(self.open.repeat(1 + self.learns_velocity), len(self.physics.grid))
+
+    def seen(
+        self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None, known: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """What the net sees: the state (..., C, *grid), and all else beside it."""
         axes = len(self.physics.grid)
         state = (phase - _channels(self.scales_center, axes)) / _channels(self.scales_spread, axes)
         if self.settings.among is not None:
             state = state * _channels(self.sees_phase, axes)
-        learned = self.field(state, self._extra(t, latents, u, known))
-        if not self.physics.complete:
-            return learned
-        return learned * _channels(self.open.repeat(1 + self.learns_velocity), axes)
+        return state, self._extra(t, latents, u, known)
 
     def velocity(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Tensor:
         """d(phase)/dt, what a solver integrates."""

@@ -19,7 +19,7 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
-FORMAT = 6
+FORMAT = 7
 KIND = "greybox"
 
 
@@ -112,7 +112,14 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
     if written < 2:  # the residual was not solved for z
         settings = {**settings, "encoder": {**settings["encoder"], "probes": 0}}
     if written < 6:  # a net stood alone
-        settings = {**settings, "residual": {"products": False, **settings["residual"]}}
+        settings = {**settings, "residual": {**settings["residual"], "products": False}}
+    if written < 7:  # coefficients did not differ with z
+        if settings["residual"]["products"] or settings["residual"]["kind"] == "polynomial":
+            raise GreymatchError(
+                f"the model was written in format {written}, whose products are not those of format {FORMAT}. "
+                "Fit it again, or use the greymatch that wrote it."
+            )
+        settings = {**settings, "residual": {**settings["residual"], "products": 0}}
     return settings
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -144,9 +145,10 @@ def laplace(
         said = dynamics.completed(evidence.times, phase, law, evidence.inputs, seen(known)).total
         return ((said - top) * weight).flatten(1)
 
-    best = descended(misfit, told.mean, search.sweeps)
+    slopes = partial(linearised, misfit)
+    best = descended(slopes, told.mean, search.sweeps)
     if search.anew:
-        best = best.better(descended(misfit, torch.zeros_like(told.mean), search.sweeps))
+        best = best.better(descended(slopes, torch.zeros_like(told.mean), search.sweeps))
     left = typical(misfit(best.at), weight.flatten(1) > 0)
     own = Laplace(best.at, root_of(best.precision).to(best.at.dtype), left, free)
     return own.where((evidence.points >= FEWEST_POINTS) & best.cost.isfinite(), told)
@@ -170,13 +172,16 @@ class Point:
         )
 
 
-def descended(misfit: Callable[[Tensor], Tensor], start: Tensor, sweeps: int) -> Point:
-    """The best point on the way of Gauss-Newton. What is left is not convex, so where it starts matters."""
+def descended(linear: Callable[[Tensor], tuple[Tensor, Tensor]], start: Tensor, sweeps: int) -> Point:
+    """The best point on the way of Gauss-Newton, by the misfit and its slopes that `linear` gives of a point.
+
+    What is left is not convex, so where it starts matters.
+    """
     here, identity = start, torch.eye(start.shape[1], dtype=torch.float64, device=start.device)
     nowhere = start.new_full((len(start),), torch.inf, dtype=torch.float64)
     best = Point(start, nowhere, identity.expand(len(start), -1, -1))
     for _ in range(sweeps):
-        wrong, slopes = linearised(misfit, here)
+        wrong, slopes = linear(here)
         trust = 1 / (1 + wrong.square() / 2)  # with it, least squares finds what is likeliest of such errors
         cost = 2 * (wrong.square() / 2).log1p().sum(1) + here.double().square().sum(1)
         square = (slopes * trust[:, None]) @ slopes.mT + identity
@@ -217,6 +222,14 @@ def linearised(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, 
     here = misfit(at).double()
     moves = NUDGE * torch.eye(at.shape[1], dtype=at.dtype, device=at.device)
     return here, torch.stack([(misfit(at + move).double() - here) / NUDGE for move in moves], 1)
+
+
+def linearised_at_once(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, Tensor]:
+    """The same where calls are what costs: of a misfit that takes several answers (n * B, K) for each window."""
+    moves = NUDGE * torch.eye(at.shape[1] + 1, at.shape[1], dtype=at.dtype, device=at.device).roll(1, 0)
+    moves[0] = 0.0
+    here, *moved = misfit((at + moves[:, None]).flatten(0, 1)).double().unflatten(0, (-1, len(at)))
+    return here, (torch.stack(moved, 1) - here[:, None]) / NUDGE
 
 
 def root_of(precision: Tensor) -> Tensor:

@@ -12,26 +12,29 @@ from greymatch.models.blocks import GridLayer, mlp, zeroed
 from greymatch.models.composition import COMPOSITIONS
 from greymatch.settings import ResidualSettings
 
-FACTORS = 2  # of the products beside a net
+FACTORS = 2  # of the products beside a net, unless data ask for more
 MOST_MULTIPLIED = 24  # things seen at a point; of more there are too many products
 
 
 class MlpField(nn.Module):
     """A point-wise net with one head per derivative order and a shared trunk; it starts as the zero function.
 
-    Beside it stand the products of any two things seen at a point, of which many laws consist: the net need not learn
-    to multiply, and is left with the rest.
+    Beside it stand the products of two or three things seen at a point, of which many laws consist, with coefficients
+    that may differ with z: the net need not learn to multiply, and is left with the rest.
     """
 
-    def __init__(self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings) -> None:
+    def __init__(
+        self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings, latents: int = 0
+    ) -> None:
         super().__init__()
         self.axes = axes
         self.trunk = mlp([state + extra] + [settings.width] * settings.depth)
         self.heads = nn.ModuleList(zeroed(nn.Linear(settings.width, outputs)) for _ in range(heads))
         self.products = None
-        if settings.products and state + extra <= MOST_MULTIPLIED:
-            of_two = settings.model_copy(update={"degree": FACTORS})
-            self.products = PolynomialField(state, extra, outputs, heads, axes, of_two)
+        factors = FACTORS if settings.products is None else settings.products
+        if factors and state + extra <= MOST_MULTIPLIED:
+            of_them = settings.model_copy(update={"degree": factors})
+            self.products = PolynomialField(state, extra, outputs, heads, axes, of_them, latents)
 
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
@@ -44,7 +47,9 @@ class MlpField(nn.Module):
 class ConvField(nn.Module):
     """A net at every point of a grid, whose first layer sees the state of neighbours: they may be what is missing."""
 
-    def __init__(self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings) -> None:
+    def __init__(
+        self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings, latents: int = 0
+    ) -> None:
         super().__init__()
         self.axes = axes
         sizes = [state + extra] + [settings.width] * settings.depth
@@ -70,20 +75,24 @@ class ConvField(nn.Module):
 class PolynomialField(nn.Module):
     """A polynomial of all that is seen at a point: little that a law of physics is not, and tame where nothing was.
 
-    What is the same on all of a grid enters its coefficients, once a member; only the rest is multiplied out
-    point by point.
+    Its coefficients are linear in z, the first `latents` of what is seen beside the state: so may laws of one kind
+    differ from trajectory to trajectory. What is the same on all of a grid enters its coefficients, once a member; only
+    the rest is multiplied out point by point.
     """
 
     fixed: Tensor
     monomial_of: Tensor
 
-    def __init__(self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings) -> None:
+    def __init__(
+        self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings, latents: int = 0
+    ) -> None:
         super().__init__()
-        self.axes = axes
+        self.axes, self.latents = axes, latents
         self.by_member = axes > 0 and not COMPOSITIONS[settings.composition].sees_physics
         moves = state if self.by_member else state + extra
         one = state + extra  # the column of ones: a lower power has it as a factor
-        terms = list(itertools.combinations_with_replacement(range(one + 1), settings.degree))
+        terms = factors_of_terms(state, extra, settings.degree, latents)
+        self.factors = terms
         moving = [tuple(factor for factor in term if factor < moves) for term in terms]
         monomials = sorted(set(moving), key=lambda factors: (len(factors), factors))
         self.climb = list(_climb(monomials))
@@ -104,6 +113,12 @@ class PolynomialField(nn.Module):
         out = self._weights(seen.new_empty(0)) @ self._powers(seen.flatten(1))
         return out.reshape(-1, *seen.shape[1:]).movedim(0, channel)
 
+    def plain_terms(self, state: Tensor, extra: Tensor) -> Tensor:
+        """What the coefficients that do not go with z are multiplied with (..., T), at points without a grid; each
+        stands before those that do, one for each z."""
+        seen = torch.cat([state, extra, torch.ones_like(state[..., :1])], -1)
+        return seen[..., torch.tensor(self.factors[:: 1 + self.latents])].prod(-1)
+
     def _powers(self, state: Tensor) -> Tensor:
         """Monomials (..., M, points) of a state (..., C, points), each by one product from one of lower degree."""
         degrees = [torch.ones_like(state[..., :1, :])]
@@ -115,6 +130,14 @@ class PolynomialField(nn.Module):
         """What each monomial is multiplied with (..., heads*S, M), for what is fixed on the grid (..., E)."""
         seen = nn.functional.pad(fixed, (0, 1), value=1.0)
         return (self.coefficients.weight * seen[..., None, self.fixed].prod(-2)) @ self.monomial_of
+
+
+def factors_of_terms(state: int, extra: int, degree: int, latents: int) -> list[tuple[int, ...]]:
+    """The columns that each term multiplies: `degree` of any that are not z, or one, and then one or a z."""
+    one = state + extra
+    seen = [column for column in range(one + 1) if not state <= column < state + latents]
+    of = itertools.combinations_with_replacement(seen, degree)
+    return [(*factors, scale) for factors in of for scale in (one, *range(state, state + latents))]
 
 
 def _climb(monomials: list[tuple[int, ...]]) -> Iterator[tuple[list[int], list[int]]]:

@@ -12,6 +12,7 @@ this.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -20,7 +21,7 @@ from greymatch.data.scaling import Scales
 from greymatch.data.windows import Window
 from greymatch.matching.stencils import window_derivatives
 from greymatch.models.dynamics import Dynamics
-from greymatch.models.laplace import Laplace, Search, descended, linearised, root_of, typical
+from greymatch.models.laplace import Laplace, Search, descended, linearised_at_once, root_of, typical
 from greymatch.models.latents import Latents
 from greymatch.models.motion import Motion
 from greymatch.simulation.start import Start
@@ -67,29 +68,37 @@ class Shooting:
         )
 
     def paths(self, unknown: Tensor) -> Tensor:
-        """Phases (B, W, P) along the windows from latents and starts (B, K + P), the latter in units of the reach."""
+        """Phases (n * B, W, P) along the windows from latents and starts (n * B, K + P), in units of the reach.
+
+        Rows are n answers for each window, all windows by all windows.
+        """
         phases = self.first.shape[1]
-        free = len(self.dynamics.physics.free)
+        free, rows = len(self.dynamics.physics.free), self._rows(unknown)
         latents = self.dynamics.pushed(Latents(unknown[:, :free], unknown[:, free:-phases]))
-        start = (self.first + self.reach * unknown[:, -phases:] - self.center) / self.unit
-        origin = self.stages[:, 0]
+        start = (self.first[rows] + self.reach[rows] * unknown[:, -phases:] - self.center) / self.unit
+        stages = self.stages[rows]
+        origin = stages[:, 0]
 
         def field(since: Tensor, state: Tensor, u: Tensor | None) -> Tensor:
             phase = self.center + state.clamp(-FARTHEST, FARTHEST) * self.unit
             return self.dynamics.velocity(origin + since, phase, latents, u) / self.unit
 
-        since = (self.stages - origin[:, None]).float()
-        after = unroll(field, start, since, SUBSTEPS, self.inputs)
+        since = (stages - origin[:, None]).float()
+        after = unroll(field, start, since, SUBSTEPS, None if self.inputs is None else self.inputs[rows])
         return self.center + torch.cat([start[:, None], after], 1) * self.unit
 
     def misfit(self, unknown: Tensor) -> Tensor:
-        """What the paths leave unexplained (B, W * S), in units of the noise."""
-        values = self.window.values
+        """What the paths leave unexplained (n * B, W * S), in units of the noise."""
+        rows = self._rows(unknown)
+        values = self.window.values[rows]
         wrong = (self.paths(unknown)[:, :, : values.shape[2]] - values.float()) / self.noise
-        return wrong.masked_fill(~self.window.mask, 0.0).flatten(1)
+        return wrong.masked_fill(~self.window.mask[rows], 0.0).flatten(1)
 
     def ends(self, unknown: Tensor) -> Tensor:
         return self.paths(unknown)[:, -1]
+
+    def _rows(self, unknown: Tensor) -> Tensor:
+        return torch.arange(len(unknown), device=unknown.device) % len(self.first)
 
 
 def shot(shooting: Shooting, told: Laplace, search: Search) -> Laplace:
@@ -100,8 +109,8 @@ def shot(shooting: Shooting, told: Laplace, search: Search) -> Laplace:
     """
     count, phases = shooting.first.shape
     begin = torch.cat([told.mean, told.mean.new_zeros(count, phases)], 1)
-    best = descended(shooting.misfit, begin, search.sweeps)
-    end, slopes = linearised(shooting.ends, best.at)
+    best = descended(partial(linearised_at_once, shooting.misfit), begin, search.sweeps)
+    end, slopes = linearised_at_once(shooting.ends, best.at)
     root = root_of(best.precision)
     root = torch.cat([root[:, :-phases], slopes.mT @ root], 1).to(told.root)
     left = typical(shooting.misfit(best.at), shooting.window.mask.flatten(1))

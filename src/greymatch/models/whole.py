@@ -36,17 +36,7 @@ class Recordings:
         course: Smoothed | None = None,
     ) -> Recordings:
         """At up to `most` points of each; `course` is where noisy ones went, if more than smoothing tells."""
-        data = data if course is None else replace(data, noise=())
-        lengths, groups = observed_lengths(data), []
-        for length in lengths.unique().tolist():
-            rows = (lengths == length).nonzero()[:, 0]
-            if length >= FEWEST_POINTS:
-                window = last_window(data.select(rows.cpu()), length)
-                if course is not None:
-                    taken = course.select(rows)
-                    window = replace(window, smooth=replace(taken, **_until(taken, length)))
-                groups.append((rows, network.evidence(window, most)))
-        return Recordings(features, groups, whole_amplitude(network, data))
+        return Recordings(features, evidence_of(network, data, most, course), whole_amplitude(network, data))
 
     @torch.no_grad()
     def posterior(self, network: Network, before: Laplace | None = None, search: Search | None = None) -> Laplace:
@@ -65,6 +55,23 @@ class Recordings:
         for rows, evidence in self.groups:
             owed[rows], doubt[rows] = credit(network.dynamics, evidence, law.select(rows).latents(), network.noise)
         return Credit(owed, doubt)
+
+
+def evidence_of(
+    network: Network, data: Trajectories, most: int, course: Smoothed | None = None
+) -> list[tuple[Tensor, Evidence]]:
+    """What up to `most` points of each recording show, in groups (rows, evidence) of one length."""
+    data = data if course is None else replace(data, noise=())
+    lengths, groups = observed_lengths(data), []
+    for length in lengths.unique().tolist():
+        rows = (lengths == length).nonzero()[:, 0]
+        if length >= FEWEST_POINTS:
+            window = last_window(data.select(rows.cpu()), length)
+            if course is not None:
+                taken = course.select(rows)
+                window = replace(window, smooth=replace(taken, **_until(taken, length)))
+            groups.append((rows, network.evidence(window, most)))
+    return groups
 
 
 def whole_amplitude(network: Network, data: Trajectories) -> Tensor:

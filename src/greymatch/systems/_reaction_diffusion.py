@@ -25,7 +25,7 @@ PRESET = Settings(window=6).updated(
 )
 # a black box must learn diffusion too, which takes neighbours, and tell a, b and k apart
 BLACK_BOX = {"residual.kind": "conv", "residual.kernel": 3, "residual.width": 24, "encoder.latents": 4}
-TFM = {"residual.kind": "conv", "memory.points": 3, "memory.width": 36, "training.batch": 4, "training.validations": 12}
+TFM = {"residual.kind": "conv", "memory.points": 3, "memory.width": 90, "training.batch": 4, "training.validations": 12}
 SOLVED = {"simulation.points": 5, "training.batch": 8, "training.rate": 5e-3}
 PAPER_MSE = {"vgb-dm": 7.1e-3, "tfm": 8.5e-3, "physvae": 7.4e-3, "bb-node": 7.5e-3, "vbb-dm": 8.0e-3}
 

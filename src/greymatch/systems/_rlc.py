@@ -63,7 +63,7 @@ def _variant(
             "vgb-dm": {"encoder.latents": 1, **changed},  # one more latent would compete with L
             "tfm": {"memory.points": 26, "memory.width": 192, "training.rate": 4e-3},
             "vbb-dm": {**BLACK_BOX, **changed},
-            "bb-node": SOLVED | BLACK_BOX | {"residual.products": name != "rlc"},  # chosen on validation data
+            "bb-node": SOLVED | BLACK_BOX | {"residual.products": 0 if name == "rlc" else None},  # chosen on validation
             "physvae": SOLVED | {"simulation.ppc": 1e-4, "simulation.unmix": 1e-4, "simulation.augment": 1.0},
         },
         paper_mse=PAPER_MSE,

@@ -28,6 +28,7 @@ from greymatch.models.warm import Warm
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.training.ahead import ReadAhead
+from greymatch.training.beginning import begun, held
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
 from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.checks import check_data, check_function, check_same_grid
@@ -176,7 +177,9 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
     way = recipe(network, train.to(machine.device), path)
     validator = Validator.of(problem.held_out.to(machine.device), settings.window)
     restock = _restock(network, problem.stock.shelves)
+    settles = way.settling is not None and settings.training.settle > 0
     shared = {"known_noise": known_noise, "ranks": ranks(machine), "restock": restock}
+    shared["held"] = held(network) if settles and problem.start is None else ()
     return Loop(network, way, validator, settings.training, folder, Reporter(shown, trackers), machine, **shared)
 
 
@@ -201,12 +204,18 @@ def _network(problem: Problem, path: AnyPath, shown: Meter) -> tuple[Network, Te
     if start is not None:
         scales = start.scales_for(problem.physics, scales)
     window = Windows.of(problem.train, settings.window).gather(torch.zeros(1, dtype=torch.long))
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.training.seed)
-        network = Network.fitting(problem.physics, settings, scales, window)
-    network.observed.copy_(torch.tensor(problem.train.noise or 0.0))
+
+    def build(products: int | None) -> Network:
+        chosen = settings.updated({"residual.products": products})
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings.training.seed)
+            network = Network.fitting(problem.physics, chosen, scales, window)
+        network.observed.copy_(torch.tensor(problem.train.noise or 0.0))
+        return network
+
     if start is None:
-        return network, None
+        return begun(build, settings.residual.products, problem.train), None
+    network = build(settings.residual.products)
     reuse = start.into(network)
     shown.say(str(reuse))
     return network, start.noise if reuse.whole else None

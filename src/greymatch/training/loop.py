@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ class Loop:
     """Runs until the budget is used, patience ends or the user interrupts; `load_best` then gives the best weights.
 
     `network` is a module with `settings.matching.noise_floor` and a buffer `noise`, one number for each channel.
+    Weights that are `held` stay as they are until latents are settled.
     """
 
     network: Any
@@ -55,6 +56,7 @@ class Loop:
     known_noise: Tensor | None = None
     ranks: Ranks = ALONE
     restock: Callable[[int], Recipe] | None = None
+    held: Sequence[Tensor] = ()
     state: RunState = field(init=False)
 
     def __post_init__(self) -> None:
@@ -154,6 +156,9 @@ class Loop:
             self._stop_for_nonfinite("loss", cause(self.network, sample, loss, self.way.sampler.labels))
         self.optimizer.zero_grad(set_to_none=True)
         self.fabric.backward(loss.total)
+        if self.state.settled is None:
+            for weight in self.held:
+                weight.grad = None
         self._clip()
         self.optimizer.step()
         self.state.noise = self.state.noise.updated(common.errors)

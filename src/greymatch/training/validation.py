@@ -20,6 +20,7 @@ from greymatch.simulation.start import Start
 MOST_TRAJECTORIES, MOST_NUMBERS = 128, 1_500_000
 MOST_FOR_COVERAGE = 64
 NUMBERS_FOR_COVERAGE = 24_000_000  # ten fields of 32 x 32: fewer say little about coverage
+JUDGED = 2_000_000  # of these, spread over all: neighbours say much the same, and to sort is slow
 WORST, EXACT = 1e3, 1e-12
 CLEARLY = 1.2
 TOLERANCE, MOST_STEPS = 1e-4, 2_000  # a field that is wild in the middle of training must not hold up the run
@@ -141,14 +142,22 @@ class Validator:
             solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
         values = solution.values.reshape(draws, count, *solution.values.shape[1:])
         values = _observed(network, values, generator)
-        truth, seen = self.truth[:count].to(values.dtype), self.seen[:count]
-        spread = network.scales.spread.reshape(-1, *(1,) * (truth.ndim - 3))
-        misses = (crps(values, truth) / spread)[seen]
+        spread = network.scales.spread.reshape(-1, *(1,) * (values.ndim - 4))
+        places = _spread_over(self.seen[:count], JUDGED // draws)
+        scaled = (values / spread).flatten(1)[:, places]
+        truth = (self.truth[:count].to(values.dtype) / spread).flatten()[places]
         return EnsembleError(
-            coverage=float(covered(values, truth, level)[seen].float().nanmean()),
-            crps=float(misses.nan_to_num(WORST).mean()),
-            astray=_astray((values / spread)[:, seen]),
+            coverage=float(covered(scaled, truth, level).nanmean()),
+            crps=float(crps(scaled, truth).nan_to_num(WORST).mean()),
+            astray=_astray(scaled),
         )
+
+
+def _spread_over(seen: Tensor, most: int) -> Tensor:
+    """Where in `seen`, laid out flat, up to `most` of what is seen stands, evenly spread over all of it."""
+    places = seen.flatten().nonzero()[:, 0]
+    chosen = torch.linspace(0, len(places) - 1, min(most, len(places)), dtype=torch.float64, device=places.device)
+    return places[chosen.round().long()]
 
 
 def _astray(values: Tensor) -> float:
