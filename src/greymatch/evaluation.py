@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.9
-PARAMETERS, PARAMETERS_OF_FIELDS = 1000, 200  # draws; each may ask for a whole window anew, and fields are large
+PARAMETERS, PARAMETERS_OF_FIELDS = 1000, 100  # draws; each may ask for a whole window anew, and fields are large
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class Widened:
         self.widening = torch.ones(())
         self.kicked = torch.ones(())
         self.noise = torch.full((2,), 0.5)
+        self.draws_differ = True
 
 
 def calibrated(right: float, harm: float = -0.1) -> tuple[Widened, float]:
@@ -94,3 +95,10 @@ def test_an_ensemble_is_never_so_wide_that_it_falls_apart(loosest: float):
     assert 0.9 * loosest < float(network.widening) <= loosest
     assert found.astray == 0.1
     assert found.coverage < LEVEL
+
+
+def test_members_that_are_all_alike_are_solved_once_a_kind():
+    network, validator = Widened(), Ideal(2.0, -0.1)
+    network.draws_differ = False
+    calibrate_forecasts(network, validator)  # pyright: ignore[reportArgumentType]
+    assert validator.solved == 2

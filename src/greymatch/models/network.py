@@ -146,6 +146,12 @@ class Network(nn.Module):
         return self.askable and matched and self.settings.encoder.refine
 
     @property
+    def draws_differ(self) -> bool:
+        """Whether members of an ensemble differ in anything: latents, the error that they carry, or their start."""
+        variational = not self.recalls and method_named(self.settings.method).variational
+        return variational or bool(self.kicked) or bool(self.observed.any())
+
+    @property
     def credits(self) -> bool:
         """Whether parameters can get back what the residual took: it must be something added to the physics."""
         if not self.shapes.free or not self.askable or self.settings.residual.composition != "additive":

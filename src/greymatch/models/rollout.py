@@ -12,6 +12,8 @@ from greymatch.models.network import Network
 from greymatch.simulation.solve import Field, Solution, solve
 from greymatch.simulation.start import Start
 
+PIXELS_AT_ONCE = 2**14  # of more, what a net makes of them leaves a processor's caches
+
 
 def roll_out(
     network: Network,
@@ -24,10 +26,30 @@ def roll_out(
 ) -> Solution:
     """States (B, T, S, *grid) at `times` (B, T), one member for each of the B starts.
 
-    The tolerance is relative to each state's own spread, whatever its units.
+    The tolerance is relative to each state's own spread, whatever its units. Members with large grids are solved a few
+    at a time.
     """
-    if network.recalls:
-        return march(network, start, members, times, signals, max_steps)
+    pixels, parts = torch.Size(network.shapes.grid).numel(), []
+    at_once = PIXELS_AT_ONCE // pixels if network.shapes.grid else len(times)
+    for rows in torch.arange(len(times), device=times.device).split(max(1, at_once)):
+        driven = signals.select(rows) if signals else None
+        some = (start.select(rows), members.select(rows), times[rows], driven)
+        if network.recalls:
+            parts.append(march(network, *some, max_steps))
+        else:
+            parts.append(_solved(network, *some, tolerance, max_steps))
+    return Solution.joined(parts)
+
+
+def _solved(
+    network: Network,
+    start: Start,
+    members: Members,
+    times: Tensor,
+    signals: Signals | None,
+    tolerance: float,
+    max_steps: int,
+) -> Solution:
     physics = network.physics
     axes, states = len(physics.grid), len(physics.states)
     center, unit = (part.reshape(*part.shape, *(1,) * axes) for part in network.scales.phase(physics.order))

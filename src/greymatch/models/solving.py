@@ -48,9 +48,9 @@ class Solving:
     @property
     def at_once(self) -> int:
         """Members that fit in memory together."""
-        pixels = max(1, torch.Size(self.network.shapes.grid).numel())
-        numbers = self.times.shape[1] * len(self.network.physics.states) * pixels
-        return max(1, min(MEMBERS_AT_ONCE // pixels, NUMBERS_AT_ONCE // numbers))
+        pixels = torch.Size(self.network.shapes.grid).numel()
+        numbers = max(1, self.times.shape[1] * len(self.network.physics.states) * pixels)
+        return max(1, min(MEMBERS_AT_ONCE, NUMBERS_AT_ONCE // numbers))
 
     @property
     def shape(self) -> tuple[int, int]:

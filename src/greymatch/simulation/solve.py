@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -27,6 +27,13 @@ class Solution:
     values: Tensor
     status: Tensor
     steps: int
+
+    @staticmethod
+    def joined(parts: Sequence[Solution]) -> Solution:
+        if len(parts) == 1:
+            return parts[0]
+        values, status = (torch.cat([getattr(part, name) for part in parts]) for name in ("values", "status"))
+        return Solution(values, status, max(part.steps for part in parts))
 
 
 def solve(

@@ -56,6 +56,8 @@ def _widened(network: Network, validator: Validator, sight: Sight, wanted: float
         network.widening.fill_(width)
         return validator.ensemble(network, sight, LEVEL, DRAWS)
 
+    if not network.draws_differ:
+        return tried(1.0)
     low, high, width = NARROWEST, WIDEST, 1.0
     while True:
         found = tried(width)
