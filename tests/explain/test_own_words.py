@@ -6,7 +6,7 @@ import torch
 
 from greymatch.explain.distil import distil
 from greymatch.explain.own_words import without_own_words
-from greymatch.explain.sparse import Fit
+from greymatch.models.sparse import Fit
 
 
 def test_what_a_parameter_could_say_is_left_to_it(asked, known):

@@ -10,15 +10,18 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
 from greymatch.matching.observed import interpolated
 from greymatch.models.network import Network
+from greymatch.models.whole import whole
 from greymatch.physics.physics import Physics
+from greymatch.physics.priors import Uniform
 from greymatch.settings import Settings
-from greymatch.training.beginning import begun, held
+from greymatch.training.beginning import Beginning, begun
 from greymatch.training.fit import fit
+from greymatch.training.validation import Validator
 
 Decays = Callable[..., Trajectories]
 
 
-def beginning(physics: Physics, data: Trajectories, settings: Settings, **changes: Any) -> Network:
+def beginning(physics: Physics, data: Trajectories, settings: Settings, **changes: Any) -> Beginning:
     settings = settings.updated({name.replace("__", "."): value for name, value in changes.items()})
     path = interpolated(data, settings, physics.order)
     window = Windows.of(data, settings.window).gather(torch.zeros(1, dtype=torch.long))
@@ -28,7 +31,7 @@ def beginning(physics: Physics, data: Trajectories, settings: Settings, **change
             physics, settings.updated({"residual.products": products}), Scales.of(data, path), window
         )
 
-    return begun(build, settings.residual.products, data)
+    return begun(build, settings.residual.products, data, Validator.of(data, settings.window))
 
 
 def said(network: Network, z: float) -> torch.Tensor:
@@ -41,7 +44,7 @@ def said(network: Network, z: float) -> torch.Tensor:
 def test_what_is_the_same_everywhere_needs_no_z_and_no_more_than_two_factors(
     decay: Physics, decays: Decays, tiny: Settings
 ):
-    network = beginning(decay, decays(30), tiny)
+    network = beginning(decay, decays(30), tiny).network
     assert network.settings.residual.products == 2
     torch.testing.assert_close(said(network, 1.0), said(network, 0.0))
     assert float(said(network, 0.0).std()) < 0.1 * float(said(network, 0.0).abs().mean())  # a constant is missing
@@ -53,21 +56,50 @@ def test_a_cubic_law_is_given_products_of_three(decay: Physics, decays: Decays, 
     values = start / (1 + 2 * start.square() * times).sqrt()  # x' = -x^3
     data = Trajectories(("x",), times, values[..., None], torch.ones(24, 41, 1, dtype=torch.bool), decays(24).labels)
     nothing_known = Physics(lambda t, x, p: {"x": 0 * x.x}, ["x"])
-    assert beginning(nothing_known, data, tiny).settings.residual.products == 3
+    assert beginning(nothing_known, data, tiny).network.settings.residual.products == 3
 
 
 def test_who_cannot_be_regressed_begins_as_nothing(decay: Physics, decays: Decays, tiny: Settings):
     for changes in ({"residual__products": 0}, {"method": "bb-node"}, {"residual__composition": "multiplicative"}):
-        network = beginning(decay, decays(12), tiny, **changes)
-        assert not bool(said(network, 1.0).any()), changes
-        assert held(network) == []
+        begins = beginning(decay, decays(12), tiny, **changes)
+        assert not bool(said(begins.network, 1.0).any()), changes
+        assert begins.held() == []
 
 
-def test_products_are_held_until_latents_are_settled(decay: Physics, decays: Decays, tiny: Settings):
+def test_a_law_of_few_terms_gives_parameters_what_is_theirs(decays: Decays, tiny: Settings):
+    """x' = -rate x - k x^2, with rates far from the middle of their prior, which no quadratic term could be."""
+    times = decays(40).times
+    generator = torch.Generator().manual_seed(3)
+    rate = 0.3 + 0.3 * torch.rand(40, 1, generator=generator, dtype=torch.float64)
+    k = 0.5 + torch.rand(40, 1, generator=generator, dtype=torch.float64)
+    start = 1 + torch.rand(40, 1, generator=generator, dtype=torch.float64)
+    grown = (rate * times).exp()
+    values = rate * start / (rate * grown + k * start * (grown - 1))
+    data = Trajectories(("x",), times, values[..., None], torch.ones(40, 41, 1, dtype=torch.bool), decays(40).labels)
+    physics = Physics(lambda t, x, p: {"x": -p.rate * x.x}, ["x"], {"rate": Uniform(0.0, 2.0)})
+    begins = beginning(physics, data, tiny.updated({"encoder.latents": 1}))
+    assert begins.noise is not None
+    law = whole(begins.network, data)
+    found = physics.push(law.mean[:, :1].float()).double()
+    torch.testing.assert_close(found, rate, atol=0.01, rtol=0)
+
+
+def test_a_law_that_is_no_sum_of_products_is_left_to_the_net(decays: Decays, tiny: Settings):
+    times = decays(24).times
+    start = torch.linspace(0.5, 2.0, 24, dtype=torch.float64)[:, None]
+    values = (start - times * 0.4).clamp_min(0.0) + 0.3 * torch.sin(9 * start + 7 * times).abs()
+    data = Trajectories(("x",), times, values[..., None], torch.ones(24, 41, 1, dtype=torch.bool), decays(24).labels)
+    begins = beginning(Physics(lambda t, x, p: {"x": 0 * x.x}, ["x"]), data, tiny)
+    assert begins.noise is None
+    assert not bool(said(begins.network, 1.0).any())
+
+
+def test_a_field_that_forecasts_well_is_held_until_latents_are_settled(decay: Physics, decays: Decays, tiny: Settings):
     first = beginning(decay, decays(12), tiny)
-    (weight,) = held(first)
+    assert len(first.held()) == len(list(first.network.dynamics.parameters()))
     settings = tiny.updated({"training.settle": 0.01})
     ended = fit(decay, decays(12), decays(6, seed=1), settings=settings, steps=5, quiet=True)
-    after = dict(ended.network.dynamics.field.named_parameters())
-    torch.testing.assert_close(after["products.coefficients.weight"], weight, atol=1e-6, rtol=0)
-    assert bool(after["heads.0.weight"].any())
+    before, after = (dict(one.dynamics.field.named_parameters()) for one in (first.network, ended.network))
+    assert not bool(after["heads.0.weight"].any())
+    products = "products.coefficients.weight"
+    torch.testing.assert_close(after[products], before[products], atol=1e-6, rtol=0)

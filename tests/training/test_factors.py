@@ -25,7 +25,7 @@ def points(seed: int, noise: float = 0.0) -> tuple[Points, torch.Tensor]:
         doubt=torch.zeros(N, P, 2, dtype=torch.float64),
         seen=torch.ones(N, P, 1, dtype=torch.float64),
         amplitude=whole,
-        open=torch.tensor([1.0, 0.0], dtype=torch.float64),
+        allowed=torch.tensor([[1.0] * 4, [0.0] * 4], dtype=torch.float64),
     )
     return found, eps
 
@@ -74,3 +74,12 @@ def test_a_common_offset_of_parameters_belongs_to_the_residual():
     found = swept(shown, latents=1)
     assert float(found.weights[0, 1, 0]) == pytest.approx(5 + float(eps.mean()), abs=0.6)
     assert abs(float(found.steps().mean())) < 0.1
+
+
+def test_terms_that_the_parameters_cannot_say_leave_them_what_is_theirs(seed: int):
+    shown, eps = points(seed)
+    shown.rest[..., 0] += 2 * shown.phi[..., 1]  # parameters that are all off to one side
+    shown.allowed[0, :3] = 0.0
+    found = swept(shown, latents=1)
+    torch.testing.assert_close(found.steps(), eps + 2, atol=1e-3, rtol=0)
+    assert found.weights[0, :3].abs().max() == 0

@@ -16,7 +16,7 @@ from greymatch.checking.finding import Finding, note, warning
 from greymatch.checking.library import Column, Library
 from greymatch.checking.points import Points
 from greymatch.data.trajectories import Trajectories
-from greymatch.explain.sparse import simplest
+from greymatch.models.sparse import simplest
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 

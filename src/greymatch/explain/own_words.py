@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from greymatch.explain.distil import Distilled
-from greymatch.explain.sparse import Fit
+from greymatch.models.sparse import Fit
 
 SAME = 0.999  # the part of a term's squares that parameters say, from which on it is theirs
 

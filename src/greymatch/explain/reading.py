@@ -14,8 +14,8 @@ from greymatch.explain.distil import Distilled, distil
 from greymatch.explain.explanation import Coefficient, Explanation
 from greymatch.explain.own_words import without_own_words
 from greymatch.explain.settle import few, settle
-from greymatch.explain.sparse import Fit, simplest
 from greymatch.explain.terms import Term, candidates
+from greymatch.models.sparse import Fit, simplest
 from greymatch.physics.physics import Physics
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from greymatch.models.evidence import Evidence
 from greymatch.models.latents import Latents
 from greymatch.models.library import monomials, variables
 from greymatch.models.pixels import at_pixels, some_pixels
+from greymatch.models.sparse import eliminations
 
 NUDGE = 0.05  # of a parameter, in standard deviations of its prior, for slopes by differences
 DEGREE, MOST_TERMS, MOST_CHOSEN = 3, 128, 6
@@ -50,10 +51,38 @@ def credit(dynamics: Dynamics, evidence: Evidence, latents: Latents, noise: Tens
     """Of trajectories with these latents, where they were observed. What lies below the `noise` (S,) of the field, in
     units of its derivative, needs no term."""
     said = _Said.of(dynamics, evidence, latents)
-    rows = torch.linspace(0, len(latents.z) - 1, min(TRIED, len(latents.z))).round().long()
-    terms = said.chosen(rows, float(noise.double().square().mean()))
+    terms = said.chosen(_tried(latents), float(noise.double().square().mean()))
     found = said.settled(terms)
     return Credit(found.owed.to(latents.eps), found.doubt.to(latents.eps))
+
+
+@torch.no_grad()
+def few_terms(
+    dynamics: Dynamics, evidence: Evidence, latents: Latents, noise: Tensor, degree: int
+) -> list[tuple[int, int]]:
+    """The few terms that a residual which is a polynomial of this degree consists of beside what it owes, by equation
+    and column of `candidates`.
+
+    Terms of a polynomial may cancel, so that one alone explains nothing: from all of them on, the least is dropped.
+    """
+    said, rows = _Said.of(dynamics, evidence, latents, degree), _tried(latents)
+    places = [(equation, term) for equation in said.open.nonzero()[:, 0].tolist() for term in range(said.count)]
+    basis = _orthonormal(said.slopes[rows])
+    columns = torch.stack([said.column(*place, rows) for place in places], -1)
+    target = said.residual[rows] - _onto(basis, said.residual[rows])
+    floor = float(noise.double().square().mean() / target.square().mean().clamp_min(1e-300))
+    fits = eliminations(columns - basis @ (basis.mT @ columns), target)
+    best = min(fits, key=lambda fit: (fit.unexplained**2 + floor) * WORTH ** len(fit.kept))
+    return [places[index] for index in best.kept]
+
+
+def candidates(dynamics: Dynamics, evidence: Evidence, degree: int = DEGREE) -> Tensor:
+    """Monomials (N, W, K, *grid) of what the residual sees; those of a lower degree come first."""
+    return monomials(_variables(dynamics, evidence), degree, MOST_TERMS)
+
+
+def _tried(latents: Latents) -> Tensor:
+    return torch.linspace(0, len(latents.z) - 1, min(TRIED, len(latents.z))).round().long()
 
 
 @dataclass(frozen=True)
@@ -67,7 +96,7 @@ class _Said:
     open: Tensor
 
     @staticmethod
-    def of(dynamics: Dynamics, evidence: Evidence, latents: Latents) -> _Said:
+    def of(dynamics: Dynamics, evidence: Evidence, latents: Latents, degree: int = DEGREE) -> _Said:
         evidence = evidence.thinned(FRAMES) if dynamics.physics.grid else evidence
         pixels = some_pixels(evidence.top.shape[3:], PIXELS, evidence.top.device) if dynamics.physics.grid else None
         over = latents.over(evidence.times.shape[1])
@@ -83,12 +112,19 @@ class _Said:
 
         axes = len(dynamics.physics.grid)
         unit = dynamics.scales_top.reshape(-1, *(1,) * axes)
+        residual = rows(parts.residual / unit).flatten(1)
         return _Said(
-            residual=rows(parts.residual / unit).flatten(1),
-            slopes=torch.stack([rows(one / unit).flatten(1) for one in slopes], -1),
-            monomials=rows(monomials(_variables(dynamics, evidence), DEGREE, MOST_TERMS)).mT,
+            residual=residual,
+            slopes=torch.cat(
+                [residual[..., None][..., :0], *(rows(one / unit).flatten(1)[..., None] for one in slopes)], -1
+            ),
+            monomials=rows(candidates(dynamics, evidence, degree)).mT,
             open=dynamics.open > 0,
         )
+
+    @property
+    def count(self) -> int:
+        return self.monomials.shape[-1]
 
     def chosen(self, rows: Tensor, least: float) -> list[tuple[int, int]]:
         """The few terms, by equation and monomial, that explain the residual of trajectories `rows` beside slopes, down
@@ -122,7 +158,7 @@ class _Said:
 
     def _columns(self, terms: list[tuple[int, int]]) -> Tensor:
         """Those terms at all points (N, M, K)."""
-        columns = [self._column(equation, term, slice(None)) for equation, term in terms]
+        columns = [self.column(equation, term, slice(None)) for equation, term in terms]
         return torch.stack(columns, -1) if columns else self.slopes[..., :0]
 
     def _by_equation(self, rows: Tensor) -> Tensor:
@@ -131,14 +167,14 @@ class _Said:
     def _best(self, rows: Tensor, basis: Tensor, left: Tensor) -> tuple[Tensor, tuple[int, int]]:
         """The direction (n, M, 1) that explains most of what is left, and the term that brings it."""
         directions = {
-            (equation, term): _orthonormal(self._column(equation, term, rows)[..., None], basis)
+            (equation, term): _orthonormal(self.column(equation, term, rows)[..., None], basis)
             for equation in self.open.nonzero()[:, 0].tolist()
-            for term in range(self.monomials.shape[-1])
+            for term in range(self.count)
         }
         term = max(directions, key=lambda one: _squares(_onto(directions[one], left)))
         return directions[term], term
 
-    def _column(self, equation: int, term: int, rows: Tensor | slice) -> Tensor:
+    def column(self, equation: int, term: int, rows: Tensor | slice) -> Tensor:
         monomial = self.monomials[rows, :, term]
         column = monomial.new_zeros(len(monomial), len(self.open), monomial.shape[1])
         column[:, equation] = monomial

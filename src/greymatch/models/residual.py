@@ -87,7 +87,7 @@ class PolynomialField(nn.Module):
         self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings, latents: int = 0
     ) -> None:
         super().__init__()
-        self.axes, self.latents = axes, latents
+        self.axes, self.latents, self.degree = axes, latents, settings.degree
         self.by_member = axes > 0 and not COMPOSITIONS[settings.composition].sees_physics
         moves = state if self.by_member else state + extra
         one = state + extra  # the column of ones: a lower power has it as a factor

@@ -12,6 +12,7 @@ from greymatch.models.network import Network
 from greymatch.simulation.solve import Field, Solution, solve
 from greymatch.simulation.start import Start
 
+FARTHEST = 100.0  # from the middle of the data, in units of their spread: nothing that was learned holds there
 PIXELS_AT_ONCE = 2**14  # of more, what a net makes of them leaves a processor's caches
 
 
@@ -69,5 +70,5 @@ def _solved(
 
     phase = start.phase if members.latents.start is None else members.latents.start
     scaled, everyone = ((phase - center) / unit).float(), torch.arange(len(times), device=times.device)
-    solution = solve(of(everyone), scaled, start.time, times, tolerance, max_steps, narrowed=of)
+    solution = solve(of(everyone), scaled, start.time, times, tolerance, max_steps, of, FARTHEST)
     return Solution(center[:states] + solution.values[:, :, :states] * unit[:states], solution.status, solution.steps)

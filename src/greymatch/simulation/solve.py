@@ -44,19 +44,20 @@ def solve(
     tolerance: float = 1e-5,
     max_steps: int = 10_000,
     narrowed: Callable[[Tensor], Field] | None = None,
+    farthest: float = torch.inf,
 ) -> Solution:
     """Integrate d(state)/dt = field(t, state) for each member from its own start time to its own `times` (B, T).
 
     `start` (B, *state); `times` increase along rows from the start time on and may end in inf (not asked).
     `field` gets times (B,) in the precision of `times` and states (B, *state) in that of `start`. A member
-    that fails becomes NaN from there on; the others go on. With `narrowed`, the field of some members alone, those
-    that are done cost nothing any more.
+    that fails becomes NaN from there on; the others go on. One that is `farthest` from zero has failed, too. With
+    `narrowed`, the field of some members alone, those that are done cost nothing any more.
     """
     alive = start.flatten(1).isfinite().all(1)
     clock = _clock(start_times.to(times), times, alive)
     safe = start.masked_fill(~alive.reshape(-1, *[1] * (start.ndim - 1)), 0.0)
     with torch.no_grad():
-        flight = _Flight(field, safe, start_times.to(times), clock, tolerance, max_steps)
+        flight = _Flight(field, safe, start_times.to(times), clock, tolerance, max_steps, farthest)
         while flying := flight.go_on():
             if narrowed and flying < CROWD * len(flight.rows):
                 flight.narrow(narrowed)
@@ -73,9 +74,16 @@ class _Flight:
     """
 
     def __init__(
-        self, field: Field, start: Tensor, origin: Tensor, clock: Tensor, tolerance: float, max_steps: int
+        self,
+        field: Field,
+        start: Tensor,
+        origin: Tensor,
+        clock: Tensor,
+        tolerance: float,
+        max_steps: int,
+        farthest: float,
     ) -> None:
-        self.shape, self.tolerance, self.max_steps = start.shape[1:], tolerance, max_steps
+        self.shape, self.tolerance, self.max_steps, self.farthest = start.shape[1:], tolerance, max_steps, farthest
         self.values = start.new_full((*clock.shape, start[0].numel() if len(start) else 1), torch.nan)
         self.status = torch.full((len(start),), int(Status.SOLVED), device=start.device)
         self.steps = 0
@@ -152,6 +160,8 @@ class _Flight:
         status = self.status[self.rows]
         if self.steps >= self.max_steps:
             status = status.masked_fill(unfinished, int(Status.TOO_MANY_STEPS))
+        if self.farthest < torch.inf:
+            status = status.masked_fill(unfinished & (self.state.abs().amax(1) > self.farthest), int(Status.TOO_FAR))
         status = status.masked_fill(stuck & sound, int(Status.STEP_TOO_SMALL))
         self.status[self.rows] = status.masked_fill(stuck & ~sound, int(Status.NOT_FINITE))
 

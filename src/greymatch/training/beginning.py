@@ -1,7 +1,10 @@
 """How a residual begins: its products as a regression on all trajectories finds them (see `factors`).
 
 A net that begins as nothing must find out together what z stands for and what to make of it, which takes long and may
-end where parameters make up for one another. The regression takes a second or two.
+end where parameters make up for one another. The regression takes a few seconds. All products at once say what the law
+is, but not what of it is the physics': products and parameters may say the same. Few terms do not, so where few explain
+as much, the regression is made again with those alone. A law that is no such sum is left to the net: products that only
+come near it would have to be unlearned.
 """
 
 from __future__ import annotations
@@ -14,150 +17,153 @@ from torch import Tensor, nn
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.methods import method_named
-from greymatch.models.credit import slope
-from greymatch.models.evidence import Evidence
+from greymatch.models.credit import candidates, few_terms
 from greymatch.models.latents import Latents
 from greymatch.models.network import Network
 from greymatch.models.residual import FACTORS, MlpField, PolynomialField
-from greymatch.models.whole import evidence_of, whole_amplitude
-from greymatch.training.factors import Factors, Points
+from greymatch.training.factors import Factors
+from greymatch.training.shown import Shown, Terms, products_at
+from greymatch.training.validation import Validator
 
 ROUNDS, SWEEPS = 4, 20
 LONGEST_STEP, FARTHEST = 1.0, 4.0  # of a parameter in a round, and from its prior's middle
-MOST_TRAJECTORIES, POINTS, MOST_COEFFICIENTS = 128, 48, 300
-MORE_FACTORS, FAR_MORE = 3, 4.0  # products of three, or another z, must leave so many times less unexplained
+MOST_COEFFICIENTS = 300
+MORE_FACTORS, FAR_MORE = 3, 4.0  # products of three must leave so many times less unexplained
+MORE = 1.5  # and so many times less, another z
+WELL = 1e-3  # the error of a typical forecast, relative to the variance and beside noise, that leaves little to learn
+EXACT = 1e-6  # relative error of a term that is written in products
 
 
-def begun(build: Callable[[int | None], Network], products: int | None, data: Trajectories) -> Network:
-    """The network that `build` makes of a number of factors, its products set; `products` is what was asked for."""
+@dataclass(frozen=True)
+class Beginning:
+    """A network, and the relative error (S,) of its derivatives if it begins as more than nothing."""
+
+    network: Network
+    noise: Tensor | None = None
+
+    def held(self) -> list[Tensor]:
+        """The weights of a field that forecasts well: an encoder that knows little yet would undo that."""
+        return [] if self.noise is None else list(self.network.dynamics.parameters())
+
+
+def begun(
+    build: Callable[[int | None], Network], products: int | None, data: Trajectories, validator: Validator
+) -> Beginning:
+    """The network that `build` makes of a number of factors, its products set if they forecast well; `products` is what
+    was asked for."""
     network = build(products)
-    tried = [(network, one) for one in _regressed(network, data)]
-    if not tried:
-        return network
+    shown = Shown.of(network, data) if _products(network) is not None and network.prefers_asking else None
+    found = None if shown is None else _regressed(network, shown)
+    if shown is None or found is None:
+        return Beginning(network)
     if products is None and isinstance(network.dynamics.field, MlpField):
-        richer = build(MORE_FACTORS)
-        tried = [(build(FACTORS), one) for _, one in tried] + [(richer, one) for one in _regressed(richer, data)]
-    return _set(*_simplest(tried))
+        network, richer = build(FACTORS), build(MORE_FACTORS)
+        more = _regressed(richer, shown)
+        if more is not None and found.left(network) > FAR_MORE * more.left(richer):
+            network, found = richer, more
+    _set(network, found.factors.weights)
+    few = _in_few_terms(network, found, shown)
+    if few is not None:
+        _set(network, few)
+    noise = found.factors.noise.sqrt().float()
+    network.noise.copy_(noise)
+    floor = float((network.observed / network.scales.spread).square().mean())
+    well = validator.error(network, refine=True).typical < WELL + 2 * floor
+    return Beginning(network, noise) if well else Beginning(build(products))
 
 
-def _simplest(tried: list[tuple[Network, Factors]]) -> tuple[Network, Factors]:
-    """The first that leaves hardly more unexplained than the best of all: the simplest, as they are in that order."""
-    left = [_left(found, network) for network, found in tried]
-    return next(one for one, its in zip(tried, left, strict=True) if its <= FAR_MORE * min(left))
+@dataclass(frozen=True)
+class Found:
+    """A regression, and the parameters `at` (N, L) which it has led to."""
 
+    factors: Factors
+    at: Tensor
 
-def _left(found: Factors, network: Network) -> float:
-    """What is unexplained in equations that are open, as a standard deviation."""
-    return float(found.noise[network.dynamics.open > 0].log().mean().exp().sqrt())
+    def left(self, network: Network) -> float:
+        """What is unexplained in equations that are open, as a standard deviation."""
+        return float(self.factors.noise[network.dynamics.open > 0].log().mean().exp().sqrt())
 
-
-def _set(network: Network, found: Factors) -> Network:
-    weight = _weight(network)
-    assert weight is not None, "what was regressed has weights"
-    latents = network.settings.encoder.latents
-    with torch.no_grad():
-        weight.copy_(nn.functional.pad(found.weights, (0, latents - found.latents)).flatten(1))
-    return network
-
-
-def held(network: Network) -> list[Tensor]:
-    """The weights that a regression has set: an encoder that knows little yet would undo them."""
-    weight = _weight(network)
-    return [weight] if weight is not None and bool(weight.any()) else []
+    def latents(self, network: Network) -> Latents:
+        z = self.factors.mean[:, : self.factors.latents]
+        missing = network.settings.encoder.latents - self.factors.latents
+        return Latents(self.at.float(), nn.functional.pad(z, (0, missing)).float())
 
 
 def _products(network: Network) -> PolynomialField | None:
-    if network.recalls:
+    """The products of a network, where a regression can find them: they are added to the physics, without a grid."""
+    if network.recalls or network.physics.grid or network.dynamics.learns_velocity:
         return None
-    field = network.dynamics.field
-    return field if isinstance(field, PolynomialField) else getattr(field, "products", None)
+    field, settings = network.dynamics.field, network.settings
+    part = field if isinstance(field, PolynomialField) else getattr(field, "products", None)
+    matched = method_named(settings.method).objective == "matching"
+    plain = settings.residual.composition == "additive" and not settings.residual.sees_theta
+    if part is None or not (matched and plain and bool(network.dynamics.open.any())):
+        return None
+    return part if part.coefficients.in_features <= MOST_COEFFICIENTS else None
 
 
-def _weight(network: Network) -> Tensor | None:
-    """The coefficients, where a regression can find them: they are added to the physics, at points without a grid."""
-    part, dynamics = _products(network), None if network.recalls else network.dynamics
-    if part is None or dynamics is None or network.physics.grid or dynamics.learns_velocity:
-        return None
-    matched = method_named(network.settings.method).objective == "matching"
-    plain = network.settings.residual.composition == "additive" and not network.settings.residual.sees_theta
-    few = part.coefficients.in_features <= MOST_COEFFICIENTS
-    return part.coefficients.weight if matched and plain and few and bool(dynamics.open.any()) else None
+def _part(network: Network) -> PolynomialField:
+    part = _products(network)
+    assert part is not None, "asked of a network with products"
+    return part
+
+
+def _set(network: Network, weights: Tensor) -> Network:
+    """With `weights` (S, T, 1 + Z) of the products; z's beyond those have none."""
+    missing = 1 + network.settings.encoder.latents - weights.shape[2]
+    with torch.no_grad():
+        _part(network).coefficients.weight.copy_(nn.functional.pad(weights, (0, missing)).flatten(1))
+    return network
 
 
 @torch.no_grad()
-def _regressed(network: Network, data: Trajectories) -> list[Factors]:
-    """With no factor, with one, and so on: nothing if there is nothing to regress, or it fails."""
-    part = _products(network)
-    if part is None or _weight(network) is None:
-        return []
-    shown = Shown.of(network, data.select(slice(MOST_TRAJECTORIES)))
-    if shown is None:
-        return []
-    found = [_with(factors, network, shown) for factors in range(part.latents + 1)]
-    return [one for one in found if bool(one.weights.isfinite().all() & one.noise.isfinite().all())]
+def _regressed(network: Network, shown: Shown) -> Found | None:
+    """With as few factors as leave hardly more unexplained than many; None if all fail."""
+    if _products(network) is None:
+        return None
+    found = [_with(factors, network, shown) for factors in range(_part(network).latents + 1)]
+    found = [one for one in found if one.factors.finite]
+    least = min((one.left(network) for one in found), default=0.0)
+    return next((one for one in found if one.left(network) <= MORE * least), None)
 
 
-def _with(factors: int, network: Network, shown: Shown) -> Factors:
+def _with(factors: int, network: Network, shown: Shown, terms: Terms | None = None) -> Found:
     at = torch.zeros(shown.count, network.shapes.free, dtype=torch.float64)
-    points = shown.points(network, at)
+    points = shown.points(network, _part(network), at, terms)
     found = Factors.first(points, factors, torch.Generator().manual_seed(network.settings.training.seed))
     for _ in range(ROUNDS):
         for _ in range(SWEEPS):
             found = found.better(points)
-        at = (at + found.steps().clamp(-LONGEST_STEP, LONGEST_STEP)).clamp(-FARTHEST, FARTHEST)
-        points = shown.points(network, at)
-    return found
+        at = (at + found.told(points).steps().clamp(-LONGEST_STEP, LONGEST_STEP)).clamp(-FARTHEST, FARTHEST)
+        points = shown.points(network, _part(network), at, terms)
+    return Found(found.told(points), at)
 
 
-@dataclass(frozen=True)
-class Shown:
-    """What N trajectories show in `groups` of one length, in their order, up to `longest` points of each."""
-
-    groups: list[tuple[Tensor, Evidence]]
-    amplitude: Tensor
-    longest: int
-
-    @staticmethod
-    def of(network: Network, data: Trajectories) -> Shown | None:
-        groups = evidence_of(network, data, POINTS)
-        if sum(len(rows) for rows, _ in groups) < 2:
-            return None
-        amplitude = whole_amplitude(network, data)
-        longest = max(evidence.times.shape[1] for _, evidence in groups)
-        return Shown(groups, torch.cat([amplitude[rows] for rows, _ in groups])[:, None], longest)
-
-    @property
-    def count(self) -> int:
-        return len(self.amplitude)
-
-    def points(self, network: Network, at: Tensor) -> Points:
-        """With parameters `at` (N, L), in latent coordinates."""
-        parts, first = [], 0
-        for rows, evidence in self.groups:
-            eps = at[first : first + len(rows)].float()
-            unit = network.dynamics.scales_top * self.amplitude[first : first + len(rows)]
-            parts.append([_padded(part, self.longest) for part in _of_group(network, evidence, eps, unit)])
-            first += len(rows)
-        phi, rest, slopes, doubt, seen = (torch.cat(part) for part in zip(*parts, strict=True))
-        unmasked = network.dynamics.open.double()
-        return Points(phi, rest, slopes, at, doubt, seen, self.amplitude.double(), unmasked)
+@torch.no_grad()
+def _in_few_terms(network: Network, found: Found, shown: Shown) -> Tensor | None:
+    """Weights (S, T, 1 + Z) of products that are few terms in truth; None if those do not explain as much."""
+    rows, evidence = shown.largest()
+    latents = found.latents(network).select(torch.arange(shown.count)[rows])
+    chosen = few_terms(network.dynamics, evidence, latents, found.factors.noise.sqrt(), _part(network).degree)
+    columns = sorted({term for _, term in chosen})
+    written = _written(network, shown, columns) if columns else None
+    if written is None:
+        return None
+    allowed = torch.zeros(len(network.physics.states), len(columns))
+    for equation, term in chosen:
+        allowed[equation, columns.index(term)] = 1.0
+    few = _with(min(len(chosen), _part(network).latents), network, shown, Terms(columns, allowed))
+    if not (few.factors.finite and few.left(network) <= FAR_MORE * found.left(network)):
+        return None
+    return torch.einsum("skz,kt->stz", few.factors.weights, written)
 
 
-def _of_group(network: Network, evidence: Evidence, eps: Tensor, unit: Tensor) -> tuple[Tensor, ...]:
-    """Products, what is left open, slopes, doubt and whether it was seen, at each point of a group."""
-    dynamics, part = network.dynamics, _products(network)
-    assert part is not None, "asked of a network with products"
-    over = Latents(eps, eps.new_zeros(len(eps), part.latents)).over(evidence.times.shape[1])
-    known = dynamics.known(evidence.times, evidence.phase, over, evidence.inputs)
-    phi = part.plain_terms(*dynamics.seen(evidence.times, evidence.phase, over, evidence.inputs, known))
-    place = (evidence.times, evidence.phase, evidence.inputs, over)
-    moves = [slope(dynamics, *place, index) / dynamics.scales_top for index in range(eps.shape[1])]
-    slopes = torch.stack(moves, -1) if moves else known.new_zeros(*known.shape, 0)
-    rest = (evidence.top - known) / dynamics.scales_top
-    return phi, rest, slopes, (evidence.doubt / unit).square(), evidence.seen
-
-
-def _padded(field: Tensor, longest: int) -> Tensor:
-    """(n, W, ...) with zeros up to `longest` points, in double; what is not a number counts for nothing."""
-    after = field.new_zeros(len(field), longest - field.shape[1], *field.shape[2:])
-    return torch.cat([field, after], 1).double().nan_to_num(0.0, 0.0, 0.0)
+def _written(network: Network, shown: Shown, columns: list[int]) -> Tensor | None:
+    """Terms as sums of products (K, T); None if they are more than such sums."""
+    _, evidence = shown.largest()
+    eps = torch.zeros(len(evidence.times), network.shapes.free)
+    products = products_at(network.dynamics, _part(network), evidence, eps)[0].flatten(0, 1).double()
+    terms = candidates(network.dynamics, evidence)[:, :, columns].flatten(0, 1).double()
+    sums = torch.linalg.lstsq(products, terms, driver="gelsd").solution
+    wrong = (products @ sums - terms).square().mean(0) / terms.square().mean(0)
+    return sums.mT if bool((wrong < EXACT**2).all()) else None

@@ -27,7 +27,8 @@ class Points:
 
     Products `phi` (N, P, T), what the physics leaves open, `rest` (N, P, S), with parameters `at` (N, L), the `slopes`
     (N, P, S, L) of the physics there, the relative variance `doubt` (N, P, S) of a derivative by its stencil, and
-    whether it was `seen` (N, P, 1). `amplitude` (N, 1, S) is each trajectory's; equations that are `open` (S,) are 1.
+    whether it was `seen` (N, P, 1). `amplitude` (N, 1, S) is each trajectory's. Products that an equation may have are
+    1 in `allowed` (S, T), and others 0.
     """
 
     phi: Tensor
@@ -37,7 +38,16 @@ class Points:
     doubt: Tensor
     seen: Tensor
     amplitude: Tensor
-    open: Tensor
+    allowed: Tensor
+
+    def squares(self, sure: Tensor) -> Tensor:
+        """Products by products (N, S, T, T), each point with its weight `sure` (N, P, S)."""
+        gram = torch.einsum("npt,nps,npu->nstu", self.phi, sure, self.phi)
+        return gram * (self.allowed[:, :, None] * self.allowed[:, None])
+
+    def onto(self, values: Tensor) -> Tensor:
+        """Products by what is given of every point (N, P, S, K), as (N, S, T, K)."""
+        return torch.einsum("npt,npsk->nstk", self.phi, values) * self.allowed[..., None]
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class Factors:
         states, terms, size = points.rest.shape[2], points.phi.shape[2], latents + points.at.shape[1]
         weights = points.phi.new_zeros(states, terms, 1 + latents)
         drawn = torch.randn(states, terms, latents, generator=generator, dtype=weights.dtype)
-        weights[..., 1:] = FIRST_LOADING * points.open[:, None, None] * drawn
+        weights[..., 1:] = FIRST_LOADING * points.allowed[..., None] * drawn
         nothing = weights.new_zeros(len(points.rest), size)
         return Factors(weights, weights.new_ones(states), nothing, torch.diag_embed(nothing))
 
@@ -63,10 +73,21 @@ class Factors:
     def latents(self) -> int:
         return self.weights.shape[2] - 1
 
+    @property
+    def finite(self) -> bool:
+        return bool(self.weights.isfinite().all() & self.noise.isfinite().all())
+
     def better(self, points: Points) -> Factors:
         """One sweep."""
-        sure = points.seen / (points.amplitude.square() * (self.noise + points.doubt))
+        sure = self._sure(points)
         return self._averaged(points, sure)._explained(points, sure)._measured(points)._regressed(points, sure)
+
+    def told(self, points: Points) -> Factors:
+        """With the latents that go with the weights as they are now."""
+        return self._explained(points, self._sure(points))
+
+    def _sure(self, points: Points) -> Tensor:
+        return points.seen / (points.amplitude.square() * (self.noise + points.doubt))
 
     def steps(self) -> Tensor:
         """How far the parameters (N, L) are from where they were."""
@@ -77,16 +98,13 @@ class Factors:
         moves = self._moves(points)
         covariance = _covariance(moves, sure)
         side = _pulled(moves, sure, points.rest, points.at)
-        mixed = torch.einsum("npt,nps,npsk->nstk", points.phi, sure, moves)
-        gram = torch.einsum("npt,nps,npu->stu", points.phi, sure, points.phi)
+        mixed = points.onto(sure[..., None] * moves)
         square = -torch.einsum("nstk,nkl,nrul->stru", mixed, covariance, mixed)
-        states = torch.arange(len(gram))
-        square[states, :, states] += gram
-        right = torch.einsum("npt,nps->st", points.phi, sure * points.rest)
+        states = torch.arange(len(square))
+        square[states, :, states] += points.squares(sure).sum(0)
+        right = points.onto((sure * points.rest)[..., None])[..., 0].sum(0)
         right = right - torch.einsum("nstk,nkl,nl->st", mixed, covariance, side)
-        free = (points.open[:, None].expand_as(right) > 0).flatten()
-        found = torch.zeros_like(right).flatten()
-        found[free] = _solved(square.reshape(len(free), -1)[free][:, free], right.flatten()[free])
+        found = _solved(square.flatten(2).flatten(0, 1), right.flatten())
         return replace(self, weights=torch.cat([found.reshape(*right.shape, 1), self.weights[..., 1:]], -1))
 
     def _explained(self, points: Points, sure: Tensor) -> Factors:
@@ -105,10 +123,9 @@ class Factors:
         beside = torch.nn.functional.pad(self.covariance[:, :z, z:], (0, 0, 1, 0))
         rest = points.rest - torch.einsum("npsl,nl->nps", points.slopes, self.steps())
         target = one[:, None, None] * rest[..., None] - torch.einsum("npsl,nal->npsa", points.slopes, beside)
-        gram = torch.einsum("npt,nps,npu->nstu", points.phi, sure, points.phi)
-        square = torch.einsum("nstu,nab->staub", gram, second).flatten(3, 4).flatten(1, 2)
-        side = torch.einsum("npt,npsa->sta", points.phi, sure[..., None] * target).flatten(1)
-        weights = _solved(square, side).reshape(self.weights.shape) * points.open[:, None, None]
+        square = torch.einsum("nstu,nab->staub", points.squares(sure), second).flatten(3, 4).flatten(1, 2)
+        side = points.onto(sure[..., None] * target).sum(0).flatten(1)
+        weights = _solved(square, side).reshape(self.weights.shape)
         # z is normal: what it is too wide by is the loadings' (sweeps alone would take forever to find that)
         unit = torch.linalg.cholesky(second[:, 1:, 1:].mean(0) + ROUNDING * torch.eye(z, dtype=second.dtype))
         return replace(self, weights=torch.cat([weights[..., :1], weights[..., 1:] @ unit], -1))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from greymatch.data.noise import told_noise
 from greymatch.data.scaling import Scales
@@ -28,7 +27,7 @@ from greymatch.models.warm import Warm
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.training.ahead import ReadAhead
-from greymatch.training.beginning import begun, held
+from greymatch.training.beginning import Beginning, begun
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
 from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.checks import check_data, check_function, check_same_grid
@@ -170,16 +169,16 @@ def _finished(problem: Problem, loop: Loop) -> GreyBox:
 
 def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker], shown: Meter, machine: Any) -> Loop:
     settings, train = problem.settings, problem.train
-    network, known_noise = _network(problem, path, shown)
-    network = network.to(machine.device)
+    beginning = _beginning(problem, path, shown)
+    network = beginning.network.to(machine.device)
     if settings.training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     way = recipe(network, train.to(machine.device), path)
     validator = Validator.of(problem.held_out.to(machine.device), settings.window)
     restock = _restock(network, problem.stock.shelves)
     settles = way.settling is not None and settings.training.settle > 0
-    shared = {"known_noise": known_noise, "ranks": ranks(machine), "restock": restock}
-    shared["held"] = held(network) if settles and problem.start is None else ()
+    shared = {"known_noise": beginning.noise, "ranks": ranks(machine), "restock": restock}
+    shared["held"] = beginning.held() if settles and problem.start is None else ()
     return Loop(network, way, validator, settings.training, folder, Reporter(shown, trackers), machine, **shared)
 
 
@@ -198,8 +197,8 @@ def _restock(network: Network, shelves: Shelves | None) -> Callable[[int], Recip
     return way
 
 
-def _network(problem: Problem, path: AnyPath, shown: Meter) -> tuple[Network, Tensor | None]:
-    """The network as it begins, and the noise that is known of it where it begins as another model."""
+def _beginning(problem: Problem, path: AnyPath, shown: Meter) -> Beginning:
+    """The network as it begins, by a regression or as another model."""
     start, settings, scales = problem.start, problem.settings, Scales.of(problem.train, path)
     if start is not None:
         scales = start.scales_for(problem.physics, scales)
@@ -214,11 +213,12 @@ def _network(problem: Problem, path: AnyPath, shown: Meter) -> tuple[Network, Te
         return network
 
     if start is None:
-        return begun(build, settings.residual.products, problem.train), None
+        judge = Validator.of(problem.held_out, settings.window)
+        return begun(build, settings.residual.products, problem.train, judge)
     network = build(settings.residual.products)
     reuse = start.into(network)
     shown.say(str(reuse))
-    return network, start.noise if reuse.whole else None
+    return Beginning(network, start.noise if reuse.whole else None)
 
 
 @contextmanager

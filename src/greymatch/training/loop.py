@@ -29,6 +29,7 @@ from greymatch.training.validation import Judge
 
 VALIDATING = RESTOCKING = 0.1  # of the time, at most
 SHELVES = 8  # of a store, before settling
+AS_GOOD = 1.02
 NOISE_DECAY, KNOWN_FOR = 0.98, 50.0
 LAST, BEST = "last.safetensors", "best.safetensors"
 CLOCKS = {"wall": time.monotonic, "processor": time.process_time}
@@ -120,8 +121,8 @@ class Loop:
         self.checkpoint()
 
     def _begin(self) -> None:
-        """A model that goes on from another is no worse than that: its first weights are judged, too."""
-        if self.known_noise is not None:
+        """What begins with more than nothing is no worse than that: its first weights are judged, too."""
+        if self.known_noise is not None or self.held:
             self._validate()
         self.checkpoint()
 
@@ -239,11 +240,11 @@ class Loop:
         with self.averaged_weights():
             self._tell_noise()
             found = self.ranks.told(lambda: self.validator.choose(self.network))
-            if found.scaled < self.state.best:
-                self.state.best, self.state.best_step, self.state.waited = found.scaled, self.state.step, 0
+            if found.scaled < AS_GOOD * self.state.best:  # of two that are as good, the later knows more besides
                 self._keep_best()
-            else:
-                self.state.waited += 1
+                self.state.best_step = self.state.step
+            self.state.waited = 0 if found.scaled < self.state.best else self.state.waited + 1
+            self.state.best = min(found.scaled, self.state.best)
         self.state.validation = found.mse
 
     def _keep_best(self) -> None:

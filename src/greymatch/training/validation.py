@@ -23,13 +23,15 @@ NUMBERS_FOR_COVERAGE = 24_000_000  # ten fields of 32 x 32: fewer say little abo
 JUDGED = 2_000_000  # of these, spread over all: neighbours say much the same, and to sort is slow
 WORST, EXACT = 1e3, 1e-12
 CLEARLY = 1.2
-TOLERANCE, MOST_STEPS = 1e-4, 2_000  # a field that is wild in the middle of training must not hold up the run
+TOLERANCE = 1e-5  # as forecasts have it: an ensemble that is as sure as that must not be judged by a coarser one
+MOST_STEPS = 2_000  # a field that is wild in the middle of training must not hold up the run
 
 
 @dataclass(frozen=True)
 class ForecastError:
-    """`mse` in physical units, for people; `scaled` relative to each state's spread, for choosing, and `typical` the
-    same of the median trajectory; `failed` members."""
+    """`mse` in physical units, for people; `scaled` relative to each state's spread, for choosing: the geometric mean
+    over trajectories, which a few that are hard to foresee do not decide alone; `typical` that of the median
+    trajectory; `failed` members."""
 
     mse: float
     scaled: float
@@ -113,7 +115,7 @@ class Validator:
         each = bounded.flatten(1).sum(1) / self.seen.flatten(1).sum(1).clamp_min(1)
         return ForecastError(
             mse=float(error.double().square().mean()),
-            scaled=float(bounded.sum() / self.seen.sum()),
+            scaled=float((each + EXACT).log().mean().exp()),
             typical=float(each.median()),
             failed=int((solution.status != 0).sum()),
         )

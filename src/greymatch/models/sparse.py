@@ -35,13 +35,10 @@ def eliminations(design: Tensor, target: Tensor) -> list[Fit]:
     kept = tuple(range(design.shape[-1]))
     found = [normal.fit(kept)]
     while len(kept) > 1:
-        found.append(min((normal.fit(kept[:i] + kept[i + 1 :]) for i in range(len(kept))), key=_left))
-        kept = found[-1].kept
+        drop = normal.cheapest(kept)
+        kept = kept[:drop] + kept[drop + 1 :]
+        found.append(normal.fit(kept))
     return [*found, Fit((), target.new_zeros(len(target), 0), 1.0)]
-
-
-def _left(fit: Fit) -> float:
-    return fit.unexplained
 
 
 @dataclass(frozen=True)
@@ -62,10 +59,21 @@ class _Normal:
         return _Normal(square, side, size, target.square().mean(1))
 
     def fit(self, kept: tuple[int, ...]) -> Fit:
+        square, side = self._of(kept)
+        scaled = torch.linalg.solve(square, side[..., None])[..., 0]
+        left = (self.total - (side * scaled).sum(1)).clamp_min(0).sum()
+        unexplained = float((left / self.total.sum().clamp_min(1e-300)).sqrt())
+        return Fit(kept, scaled / self.size[list(kept)], unexplained)
+
+    def cheapest(self, kept: tuple[int, ...]) -> int:
+        """Which of the kept terms is missed least: without one, the squares left grow by c^2 / (A^-1)_ii."""
+        square, side = self._of(kept)
+        inverse = torch.linalg.inv(square)
+        scaled = (inverse @ side[..., None])[..., 0]
+        growth = scaled.square() / inverse.diagonal(dim1=1, dim2=2).clamp_min(1e-300)
+        return int(growth.sum(0).argmin())
+
+    def _of(self, kept: tuple[int, ...]) -> tuple[Tensor, Tensor]:
         which = torch.tensor(kept, device=self.size.device)
         square = self.square[:, which][:, :, which]
-        square = square + RIDGE * torch.eye(len(kept), dtype=square.dtype, device=square.device)
-        scaled = torch.linalg.solve(square, self.side[:, which, None])[..., 0]
-        left = (self.total - (self.side[:, which] * scaled).sum(1)).clamp_min(0).sum()
-        unexplained = float((left / self.total.sum().clamp_min(1e-300)).sqrt())
-        return Fit(kept, scaled / self.size[which], unexplained)
+        return square + RIDGE * torch.eye(len(kept), dtype=square.dtype, device=square.device), self.side[:, which]

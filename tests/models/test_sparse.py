@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greymatch.explain.sparse import eliminations, simplest
+from greymatch.models.sparse import eliminations, simplest
 
 
 def made(kept: tuple[int, ...], noise: float, seed: int, terms: int = 7) -> tuple[torch.Tensor, ...]:

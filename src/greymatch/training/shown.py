@@ -1,0 +1,100 @@
+"""What trajectories show of the products that may be missing from their law, laid out for a regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.models.credit import candidates, slope
+from greymatch.models.dynamics import Dynamics
+from greymatch.models.evidence import Evidence
+from greymatch.models.latents import Latents
+from greymatch.models.network import Network
+from greymatch.models.residual import PolynomialField
+from greymatch.models.whole import evidence_of, whole_amplitude
+from greymatch.training.factors import Points
+
+MOST_TRAJECTORIES, POINTS = 128, 48
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Some monomials, `columns` of `candidates`, that are `allowed` (S, K) in equations."""
+
+    columns: list[int]
+    allowed: Tensor
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What N trajectories show in `groups` of one length, in their order, up to `longest` points of each."""
+
+    groups: list[tuple[Tensor, Evidence]]
+    amplitude: Tensor
+    longest: int
+
+    @staticmethod
+    def of(network: Network, data: Trajectories) -> Shown | None:
+        """None if that is too little."""
+        data = data.select(slice(MOST_TRAJECTORIES))
+        groups = evidence_of(network, data, POINTS)
+        if sum(len(rows) for rows, _ in groups) < 2:
+            return None
+        amplitude = whole_amplitude(network, data)
+        longest = max(evidence.times.shape[1] for _, evidence in groups)
+        return Shown(groups, torch.cat([amplitude[rows] for rows, _ in groups])[:, None], longest)
+
+    @property
+    def count(self) -> int:
+        return len(self.amplitude)
+
+    def largest(self) -> tuple[slice, Evidence]:
+        """The largest group, and where it stands among all."""
+        sizes = [len(rows) for rows, _ in self.groups]
+        which = sizes.index(max(sizes))
+        first = sum(sizes[:which])
+        return slice(first, first + sizes[which]), self.groups[which][1]
+
+    def points(self, network: Network, part: PolynomialField, at: Tensor, terms: Terms | None = None) -> Points:
+        """With parameters `at` (N, L), in latent coordinates; of all products in `part`, or of some terms alone."""
+        dynamics, parts, first = network.dynamics, [], 0
+        for rows, evidence in self.groups:
+            here = slice(first, first + len(rows))
+            unit = dynamics.scales_top * self.amplitude[here]
+            found = _of_group(dynamics, part, evidence, at[here].float(), unit, terms)
+            parts.append([_padded(one, self.longest) for one in found])
+            first += len(rows)
+        phi, rest, slopes, doubt, seen = (torch.cat(one) for one in zip(*parts, strict=True))
+        allowed = dynamics.open[:, None].expand(-1, phi.shape[2]) if terms is None else terms.allowed
+        return Points(phi, rest, slopes, at, doubt, seen, self.amplitude.double(), allowed.double())
+
+
+def products_at(dynamics: Dynamics, part: PolynomialField, evidence: Evidence, eps: Tensor) -> tuple[Tensor, Tensor]:
+    """All products (n, W, T) at the points of a group, and what the physics says there (n, W, S)."""
+    over = Latents(eps, eps.new_zeros(len(eps), part.latents)).over(evidence.times.shape[1])
+    known = dynamics.known(evidence.times, evidence.phase, over, evidence.inputs)
+    return part.plain_terms(*dynamics.seen(evidence.times, evidence.phase, over, evidence.inputs, known)), known
+
+
+def _of_group(
+    dynamics: Dynamics, part: PolynomialField, evidence: Evidence, eps: Tensor, unit: Tensor, terms: Terms | None
+) -> tuple[Tensor, ...]:
+    """Products, what is left open, slopes, doubt and whether it was seen, at each point of a group."""
+    phi, known = products_at(dynamics, part, evidence, eps)
+    if terms is not None:
+        phi = candidates(dynamics, evidence)[:, :, terms.columns]
+    over = Latents(eps, eps.new_zeros(len(eps), part.latents)).over(evidence.times.shape[1])
+    place = (evidence.times, evidence.phase, evidence.inputs, over)
+    moves = [slope(dynamics, *place, index) / dynamics.scales_top for index in range(eps.shape[1])]
+    slopes = torch.stack(moves, -1) if moves else known.new_zeros(*known.shape, 0)
+    rest = (evidence.top - known) / dynamics.scales_top
+    return phi, rest, slopes, (evidence.doubt / unit).square(), evidence.seen
+
+
+def _padded(field: Tensor, longest: int) -> Tensor:
+    """(n, W, ...) with zeros up to `longest` points, in double; what is not a number counts for nothing."""
+    after = field.new_zeros(len(field), longest - field.shape[1], *field.shape[2:])
+    return torch.cat([field, after], 1).double().nan_to_num(0.0, 0.0, 0.0)
