@@ -39,7 +39,9 @@ def test_the_error_is_that_of_forecasts_from_the_first_window(decays: Decays, ti
     found = Validator.of(data, tiny.window).error(network)
     wrong = data.values[:, tiny.window :] - data.values[:, tiny.window - 1 : tiny.window]
     assert found.mse == pytest.approx(float(wrong.square().mean()), rel=1e-4)
-    assert found.scaled == pytest.approx(found.mse / float(network.scales.spread) ** 2, rel=1e-4)
+    each = wrong.square().mean((1, 2)) / float(network.scales.spread) ** 2
+    assert found.scaled == pytest.approx(float(each.log().mean().exp()), rel=1e-4)
+    assert found.typical == pytest.approx(float(each.median()), rel=1e-4)
     assert found.failed == 0
 
 

@@ -244,7 +244,7 @@ class Loop:
                 self._keep_best()
                 self.state.best_step = self.state.step
             self.state.waited = 0 if found.scaled < self.state.best else self.state.waited + 1
-            self.state.best = min(found.scaled, self.state.best)
+            self.state.best = min(self.state.best, found.scaled)  # in this order nan is never the least
         self.state.validation = found.mse
 
     def _keep_best(self) -> None:
