@@ -51,8 +51,8 @@ class ResidualSettings(Section):
         default=None,
         ge=0,
         le=3,
-        description="beside the net, all products of up to so many states and inputs (mlp only); 0: none, null: two, "
-        "or three where those explain far more",
+        description="beside the net, all products of up to so many states and inputs, point by point; 0: none, null: "
+        "two (conv: none), or as many as forecast well before any training",
     )
     kernel: int = Field(default=1, ge=1, description="size of the first convolution (conv only); 1 is pointwise")
     padding: Literal["circular", "replicate", "zeros"] = Field(

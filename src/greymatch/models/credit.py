@@ -21,7 +21,7 @@ from greymatch.models.dynamics import Dynamics
 from greymatch.models.evidence import Evidence
 from greymatch.models.latents import Latents
 from greymatch.models.library import monomials, variables
-from greymatch.models.pixels import at_pixels, some_pixels
+from greymatch.models.pixels import some_pixels
 from greymatch.models.sparse import eliminations
 
 NUDGE = 0.05  # of a parameter, in standard deviations of its prior, for slopes by differences
@@ -77,8 +77,15 @@ def few_terms(
 
 
 def candidates(dynamics: Dynamics, evidence: Evidence, degree: int = DEGREE) -> Tensor:
-    """Monomials (N, W, K, *grid) of what the residual sees; those of a lower degree come first."""
-    return monomials(_variables(dynamics, evidence), degree, MOST_TERMS)
+    """Monomials (N, W, K), or (N, W, K, P) at some cells of a grid, of what the residual sees; those of a lower degree
+    come first."""
+    return monomials(at_some(_variables(dynamics, evidence), dynamics), degree, MOST_TERMS)
+
+
+def at_some(field: Tensor, dynamics: Dynamics) -> Tensor:
+    """A field (N, W, C, *grid) at some cells (N, W, C, P), always the same; as it is if there is no grid."""
+    grid = field.shape[3:]
+    return field.flatten(3)[..., some_pixels(grid, PIXELS, field.device)] if dynamics.physics.grid else field
 
 
 def _tried(latents: Latents) -> Tensor:
@@ -97,26 +104,27 @@ class _Said:
 
     @staticmethod
     def of(dynamics: Dynamics, evidence: Evidence, latents: Latents, degree: int = DEGREE) -> _Said:
-        evidence = evidence.thinned(FRAMES) if dynamics.physics.grid else evidence
-        pixels = some_pixels(evidence.top.shape[3:], PIXELS, evidence.top.device) if dynamics.physics.grid else None
+        evidence = evidence.thinned(FRAMES) if dynamics.physics.grid else evidence  # fields are large
         over = latents.over(evidence.times.shape[1])
         parts = dynamics.parts(evidence.times, evidence.phase, over, evidence.inputs)
         place = (evidence.times, evidence.phase, evidence.inputs)
         slopes = [slope(dynamics, *place, over, index) for index in range(latents.eps.shape[1])]
 
         def rows(field: Tensor) -> Tensor:
-            """(N, W, C, *grid) as (N, C, P), zero where nothing was seen."""
-            field = field * evidence.seen
-            field = at_pixels(field, pixels, len(dynamics.physics.grid)) if pixels is not None else field
-            return field.movedim(2, 1).flatten(2).double()
+            """(N, W, C, *cells) as (N, C, P), zero where nothing was seen."""
+            return (field * seen).movedim(2, 1).flatten(2).double()
 
+        def some(field: Tensor) -> Tensor:
+            return rows(at_some(field, dynamics))
+
+        seen = at_some(evidence.seen.expand_as(evidence.top[:, :, :1]), dynamics)
         axes = len(dynamics.physics.grid)
         unit = dynamics.scales_top.reshape(-1, *(1,) * axes)
-        residual = rows(parts.residual / unit).flatten(1)
+        residual = some(parts.residual / unit).flatten(1)
         return _Said(
             residual=residual,
             slopes=torch.cat(
-                [residual[..., None][..., :0], *(rows(one / unit).flatten(1)[..., None] for one in slopes)], -1
+                [residual[..., None][..., :0], *(some(one / unit).flatten(1)[..., None] for one in slopes)], -1
             ),
             monomials=rows(candidates(dynamics, evidence, degree)).mT,
             open=dynamics.open > 0,

@@ -45,7 +45,10 @@ class MlpField(nn.Module):
 
 
 class ConvField(nn.Module):
-    """A net at every point of a grid, whose first layer sees the state of neighbours: they may be what is missing."""
+    """A net at every point of a grid, whose first layer sees the state of neighbours: they may be what is missing.
+
+    One that sees none may have products beside it, as an `MlpField` has.
+    """
 
     def __init__(
         self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings, latents: int = 0
@@ -59,6 +62,10 @@ class ConvField(nn.Module):
         self.trunk = nn.Sequential(*layers)
         last = (axes, settings.width, outputs, 1, settings.padding)
         self.heads = nn.ModuleList(zeroed(GridLayer(*last)) for _ in range(heads))
+        self.products = None
+        if settings.products and settings.pointwise:
+            of_them = settings.model_copy(update={"degree": settings.products})
+            self.products = PolynomialField(state, extra, outputs, heads, axes, of_them, latents)
 
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
@@ -69,7 +76,8 @@ class ConvField(nn.Module):
         hidden = first(field, beside)
         for layer in others:
             hidden = layer(hidden)
-        return torch.cat([head(hidden) for head in self.heads], 1).unflatten(0, before)
+        out = torch.cat([head(hidden) for head in self.heads], 1).unflatten(0, before)
+        return out if self.products is None else out + self.products(state, extra)
 
 
 class PolynomialField(nn.Module):

@@ -17,10 +17,10 @@ from torch import Tensor, nn
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.methods import method_named
-from greymatch.models.credit import candidates, few_terms
+from greymatch.models.credit import few_terms
 from greymatch.models.latents import Latents
 from greymatch.models.network import Network
-from greymatch.models.residual import FACTORS, MlpField, PolynomialField
+from greymatch.models.residual import FACTORS, ConvField, MlpField, PolynomialField
 from greymatch.training.factors import Factors
 from greymatch.training.shown import Shown, Terms, products_at
 from greymatch.training.validation import Validator
@@ -51,47 +51,54 @@ def begun(
 ) -> Beginning:
     """The network that `build` makes of a number of factors, its products set if they forecast well; `products` is what
     was asked for."""
-    network = build(products)
-    shown = Shown.of(network, data) if _products(network) is not None and network.prefers_asking else None
-    found = None if shown is None else _regressed(network, shown)
-    if shown is None or found is None:
-        return Beginning(network)
-    if products is None and isinstance(network.dynamics.field, MlpField):
-        network, richer = build(FACTORS), build(MORE_FACTORS)
-        more = _regressed(richer, shown)
-        if more is not None and found.left(network) > FAR_MORE * more.left(richer):
-            network, found = richer, more
-    _set(network, found.factors.weights)
-    few = _in_few_terms(network, found, shown)
+    tried = [build(number) for number in _numbers(build(products), products)]
+    shown = Shown.of(tried[0], data) if _products(tried[0]) is not None and tried[0].prefers_asking else None
+    laws = [] if shown is None else [law for one in tried if (law := _regressed(one, shown)) is not None]
+    if shown is None or not laws:
+        return Beginning(build(products))
+    simplest = next(law for law in laws if law.left <= FAR_MORE * laws[-1].left)
+    network, noise = simplest.set(), simplest.factors.noise.sqrt().float()
+    few = _in_few_terms(simplest, shown)
     if few is not None:
         _set(network, few)
-    noise = found.factors.noise.sqrt().float()
     network.noise.copy_(noise)
     floor = float((network.observed / network.scales.spread).square().mean())
     well = validator.error(network, refine=True).typical < WELL + 2 * floor
     return Beginning(network, noise) if well else Beginning(build(products))
 
 
+def _numbers(network: Network, asked: int | None) -> list[int | None]:
+    """How many factors products are tried with, few before many."""
+    field = network.dynamics.field if not network.recalls else None
+    free = isinstance(field, MlpField | ConvField) and asked is None and network.settings.residual.pointwise
+    return [FACTORS, MORE_FACTORS] if free else [asked]
+
+
 @dataclass(frozen=True)
 class Found:
-    """A regression, and the parameters `at` (N, L) which it has led to."""
+    """A regression of the products of a network, and the parameters `at` (N, L) which it has led to."""
 
+    network: Network
     factors: Factors
     at: Tensor
 
-    def left(self, network: Network) -> float:
+    @property
+    def left(self) -> float:
         """What is unexplained in equations that are open, as a standard deviation."""
-        return float(self.factors.noise[network.dynamics.open > 0].log().mean().exp().sqrt())
+        return float(self.factors.noise[self.network.dynamics.open > 0].log().mean().exp().sqrt())
 
-    def latents(self, network: Network) -> Latents:
+    def set(self) -> Network:
+        return _set(self.network, self.factors.weights)
+
+    def latents(self) -> Latents:
         z = self.factors.mean[:, : self.factors.latents]
-        missing = network.settings.encoder.latents - self.factors.latents
+        missing = self.network.settings.encoder.latents - self.factors.latents
         return Latents(self.at.float(), nn.functional.pad(z, (0, missing)).float())
 
 
 def _products(network: Network) -> PolynomialField | None:
-    """The products of a network, where a regression can find them: they are added to the physics, without a grid."""
-    if network.recalls or network.physics.grid or network.dynamics.learns_velocity:
+    """The products of a network, where a regression can find them: they are added to the physics."""
+    if network.recalls or network.dynamics.learns_velocity:
         return None
     field, settings = network.dynamics.field, network.settings
     part = field if isinstance(field, PolynomialField) else getattr(field, "products", None)
@@ -123,8 +130,8 @@ def _regressed(network: Network, shown: Shown) -> Found | None:
         return None
     found = [_with(factors, network, shown) for factors in range(_part(network).latents + 1)]
     found = [one for one in found if one.factors.finite]
-    least = min((one.left(network) for one in found), default=0.0)
-    return next((one for one in found if one.left(network) <= MORE * least), None)
+    least = min((one.left for one in found), default=0.0)
+    return next((one for one in found if one.left <= MORE * least), None)
 
 
 def _with(factors: int, network: Network, shown: Shown, terms: Terms | None = None) -> Found:
@@ -136,14 +143,14 @@ def _with(factors: int, network: Network, shown: Shown, terms: Terms | None = No
             found = found.better(points)
         at = (at + found.told(points).steps().clamp(-LONGEST_STEP, LONGEST_STEP)).clamp(-FARTHEST, FARTHEST)
         points = shown.points(network, _part(network), at, terms)
-    return Found(found.told(points), at)
+    return Found(network, found.told(points), at)
 
 
 @torch.no_grad()
-def _in_few_terms(network: Network, found: Found, shown: Shown) -> Tensor | None:
+def _in_few_terms(found: Found, shown: Shown) -> Tensor | None:
     """Weights (S, T, 1 + Z) of products that are few terms in truth; None if those do not explain as much."""
-    rows, evidence = shown.largest()
-    latents = found.latents(network).select(torch.arange(shown.count)[rows])
+    network, (rows, evidence) = found.network, shown.largest()
+    latents = found.latents().select(torch.arange(shown.count)[rows])
     chosen = few_terms(network.dynamics, evidence, latents, found.factors.noise.sqrt(), _part(network).degree)
     columns = sorted({term for _, term in chosen})
     written = _written(network, shown, columns) if columns else None
@@ -153,7 +160,7 @@ def _in_few_terms(network: Network, found: Found, shown: Shown) -> Tensor | None
     for equation, term in chosen:
         allowed[equation, columns.index(term)] = 1.0
     few = _with(min(len(chosen), _part(network).latents), network, shown, Terms(columns, allowed))
-    if not (few.factors.finite and few.left(network) <= FAR_MORE * found.left(network)):
+    if not (few.factors.finite and few.left <= FAR_MORE * found.left):
         return None
     return torch.einsum("skz,kt->stz", few.factors.weights, written)
 
@@ -163,7 +170,8 @@ def _written(network: Network, shown: Shown, columns: list[int]) -> Tensor | Non
     _, evidence = shown.largest()
     eps = torch.zeros(len(evidence.times), network.shapes.free)
     products = products_at(network.dynamics, _part(network), evidence, eps)[0].flatten(0, 1).double()
-    terms = candidates(network.dynamics, evidence)[:, :, columns].flatten(0, 1).double()
+    allowed = torch.ones(len(network.physics.states), len(columns))
+    terms = Terms(columns, allowed).at(network.dynamics, evidence).flatten(0, 1).double()
     sums = torch.linalg.lstsq(products, terms, driver="gelsd").solution
     wrong = (products @ sums - terms).square().mean(0) / terms.square().mean(0)
     return sums.mT if bool((wrong < EXACT**2).all()) else None

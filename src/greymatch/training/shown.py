@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.models.credit import candidates, slope
+from greymatch.models.credit import at_some, candidates, slope
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.evidence import Evidence
 from greymatch.models.latents import Latents
@@ -17,7 +17,8 @@ from greymatch.models.residual import PolynomialField
 from greymatch.models.whole import evidence_of, whole_amplitude
 from greymatch.training.factors import Points
 
-MOST_TRAJECTORIES, POINTS = 128, 48
+MOST_TRAJECTORIES, POINTS, FRAMES = 128, 48, 12  # of which trajectories of fields show fewer, at some cells
+FEWEST_TRAJECTORIES, MOST_NUMBERS = 8, 2**24
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class Terms:
 
     columns: list[int]
     allowed: Tensor
+
+    def at(self, dynamics: Dynamics, evidence: Evidence) -> Tensor:
+        """At all points that are looked at (n, P, K)."""
+        cells = candidates(dynamics, evidence)[:, :, self.columns]
+        return cells if cells.ndim == 3 else cells.movedim(2, 3).flatten(1, 2)
 
 
 @dataclass(frozen=True)
@@ -39,12 +45,13 @@ class Shown:
     @staticmethod
     def of(network: Network, data: Trajectories) -> Shown | None:
         """None if that is too little."""
-        data = data.select(slice(MOST_TRAJECTORIES))
-        groups = evidence_of(network, data, POINTS)
+        fitting = MOST_NUMBERS // data.values[0].numel()
+        data = data.select(slice(min(MOST_TRAJECTORIES, max(FEWEST_TRAJECTORIES, fitting))))
+        groups = evidence_of(network, data, FRAMES if data.grid else POINTS)
         if sum(len(rows) for rows, _ in groups) < 2:
             return None
         amplitude = whole_amplitude(network, data)
-        longest = max(evidence.times.shape[1] for _, evidence in groups)
+        longest = max(at_some(evidence.top, network.dynamics)[:, :, 0].flatten(1).shape[1] for _, evidence in groups)
         return Shown(groups, torch.cat([amplitude[rows] for rows, _ in groups])[:, None], longest)
 
     @property
@@ -73,10 +80,22 @@ class Shown:
 
 
 def products_at(dynamics: Dynamics, part: PolynomialField, evidence: Evidence, eps: Tensor) -> tuple[Tensor, Tensor]:
-    """All products (n, W, T) at the points of a group, and what the physics says there (n, W, S)."""
-    over = Latents(eps, eps.new_zeros(len(eps), part.latents)).over(evidence.times.shape[1])
+    """All products (n, P, T) at the points of a group, and what the physics says (n, W, S, *grid)."""
+    over = _over(eps, part, evidence)
     known = dynamics.known(evidence.times, evidence.phase, over, evidence.inputs)
-    return part.plain_terms(*dynamics.seen(evidence.times, evidence.phase, over, evidence.inputs, known)), known
+    state, extra = dynamics.seen(evidence.times, evidence.phase, over, evidence.inputs, known)
+    extra = extra.expand(*extra.shape[:3], *state.shape[3:])
+    return part.plain_terms(in_rows(state, dynamics), in_rows(extra, dynamics)), known
+
+
+def in_rows(field: Tensor, dynamics: Dynamics) -> Tensor:
+    """A field (n, W, C, *grid) at all points that are looked at, as (n, P, C)."""
+    cells = at_some(field, dynamics)
+    return cells if cells.ndim == 3 else cells.movedim(2, 3).flatten(1, 2)
+
+
+def _over(eps: Tensor, part: PolynomialField, evidence: Evidence) -> Latents:
+    return Latents(eps, eps.new_zeros(len(eps), part.latents)).over(evidence.times.shape[1])
 
 
 def _of_group(
@@ -85,13 +104,13 @@ def _of_group(
     """Products, what is left open, slopes, doubt and whether it was seen, at each point of a group."""
     phi, known = products_at(dynamics, part, evidence, eps)
     if terms is not None:
-        phi = candidates(dynamics, evidence)[:, :, terms.columns]
-    over = Latents(eps, eps.new_zeros(len(eps), part.latents)).over(evidence.times.shape[1])
-    place = (evidence.times, evidence.phase, evidence.inputs, over)
-    moves = [slope(dynamics, *place, index) / dynamics.scales_top for index in range(eps.shape[1])]
-    slopes = torch.stack(moves, -1) if moves else known.new_zeros(*known.shape, 0)
-    rest = (evidence.top - known) / dynamics.scales_top
-    return phi, rest, slopes, (evidence.doubt / unit).square(), evidence.seen
+        phi = terms.at(dynamics, evidence)
+    place = (evidence.times, evidence.phase, evidence.inputs, _over(eps, part, evidence))
+    moves = [in_rows(slope(dynamics, *place, index), dynamics) / dynamics.scales_top for index in range(eps.shape[1])]
+    rest = in_rows(evidence.top - known, dynamics) / dynamics.scales_top
+    slopes = torch.stack(moves, -1) if moves else rest.new_zeros(*rest.shape, 0)
+    seen = in_rows(evidence.seen.expand_as(evidence.top[:, :, :1]), dynamics)
+    return phi, rest, slopes, (in_rows(evidence.doubt, dynamics) / unit).square(), seen
 
 
 def _padded(field: Tensor, longest: int) -> Tensor:
