@@ -11,6 +11,7 @@ written as J d and a sum of few monomials of states and inputs, the same ones fo
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from greymatch.models.sparse import eliminations
 
 NUDGE = 0.05  # of a parameter, in standard deviations of its prior, for slopes by differences
 DEGREE, MOST_TERMS, MOST_CHOSEN = 3, 128, 6
+MOST_PLACES = 128  # terms by equations from which the least is dropped again and again
+EXACT = 1e-15
 WORTH = 3.0  # a term must on average divide the squares of what is left by this
 TRIED, PIXELS, FRAMES = 128, 64, 12  # trajectories among which terms are chosen; cells and frames of a field
 FARTHEST = 1.0  # in standard deviations of the prior
@@ -59,20 +62,23 @@ def credit(dynamics: Dynamics, evidence: Evidence, latents: Latents, noise: Tens
 @torch.no_grad()
 def few_terms(
     dynamics: Dynamics, evidence: Evidence, latents: Latents, noise: Tensor, degree: int
-) -> list[tuple[int, int]]:
+) -> list[tuple[int, int]] | None:
     """The few terms that a residual which is a polynomial of this degree consists of beside what it owes, by equation
-    and column of `candidates`.
+    and column of `candidates`; None if there are too many of these to tell.
 
     Terms of a polynomial may cancel, so that one alone explains nothing: from all of them on, the least is dropped.
     """
-    said, rows = _Said.of(dynamics, evidence, latents, degree), _tried(latents)
+    said = _Said.of(dynamics, evidence, latents, degree)
+    rows = _tried(latents)[said.sound(_tried(latents))]
     places = [(equation, term) for equation in said.open.nonzero()[:, 0].tolist() for term in range(said.count)]
+    if len(places) > MOST_PLACES:
+        return None
     basis = _orthonormal(said.slopes[rows])
     columns = torch.stack([said.column(*place, rows) for place in places], -1)
     target = said.residual[rows] - _onto(basis, said.residual[rows])
     floor = float(noise.double().square().mean() / target.square().mean().clamp_min(1e-300))
     fits = eliminations(columns - basis @ (basis.mT @ columns), target)
-    best = min(fits, key=lambda fit: (fit.unexplained**2 + floor) * WORTH ** len(fit.kept))
+    best = min(fits, key=lambda fit: math.log(fit.unexplained**2 + floor + EXACT) + len(fit.kept) * math.log(WORTH))
     return [places[index] for index in best.kept]
 
 
@@ -133,6 +139,11 @@ class _Said:
     @property
     def count(self) -> int:
         return self.monomials.shape[-1]
+
+    def sound(self, rows: Tensor) -> Tensor:
+        """Which of the trajectories `rows` are numbers throughout."""
+        parts = (self.residual, self.slopes.flatten(1), self.monomials.flatten(1))
+        return torch.stack([part[rows].isfinite().all(1) for part in parts]).all(0)
 
     def chosen(self, rows: Tensor, least: float) -> list[tuple[int, int]]:
         """The few terms, by equation and monomial, that explain the residual of trajectories `rows` beside slopes, down

@@ -52,6 +52,14 @@ class Evidence:
         return Evidence(pick(self.times), *(pick(field) for field in fields), inputs=inputs)
 
     @staticmethod
+    def joined(parts: list[Evidence]) -> Evidence:
+        """Of windows of as many points."""
+        inputs = [part.inputs for part in parts if part.inputs is not None]
+        names = ("times", "phase", "top", "doubt", "seen")
+        fields = [torch.cat([getattr(part, name) for part in parts]) for name in names]
+        return Evidence(*fields, inputs=torch.cat(inputs) if inputs else None)
+
+    @staticmethod
     def of(window: Window, stencil: int, order: int) -> Evidence:
         """The error of a stencil is its difference to one that is shorter by two points, also over gaps, the larger of
         neighbours'; beside it there is what noise leaves."""

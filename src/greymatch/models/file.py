@@ -114,7 +114,11 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
     if written < 6:  # a net stood alone
         settings = {**settings, "residual": {**settings["residual"], "products": False}}
     if written < 7:  # coefficients did not differ with z
-        if settings["residual"]["products"] or settings["residual"]["kind"] == "polynomial":
+        kind, multiplied = (
+            settings["residual"]["kind"],
+            settings["residual"]["products"] and settings["method"] != "tfm",
+        )
+        if kind == "polynomial" or (kind == "mlp" and multiplied):
             raise GreymatchError(
                 f"the model was written in format {written}, whose products are not those of format {FORMAT}. "
                 "Fit it again, or use the greymatch that wrote it."

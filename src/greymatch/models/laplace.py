@@ -227,7 +227,6 @@ def linearised(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, 
 def linearised_at_once(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, Tensor]:
     """The same where calls are what costs: of a misfit that takes several answers (n * B, K) for each window."""
     moves = NUDGE * torch.eye(at.shape[1] + 1, at.shape[1], dtype=at.dtype, device=at.device).roll(1, 0)
-    moves[0] = 0.0
     here, *moved = misfit((at + moves[:, None]).flatten(0, 1)).double().unflatten(0, (-1, len(at)))
     return here, (torch.stack(moved, 1) - here[:, None]) / NUDGE
 

@@ -148,7 +148,7 @@ class Network(nn.Module):
     @property
     def draws_differ(self) -> bool:
         """Whether members of an ensemble differ in anything: latents, the error that they carry, or their start."""
-        variational = not self.recalls and method_named(self.settings.method).variational
+        variational = method_named(self.settings.method).variational
         return variational or bool(self.kicked) or bool(self.observed.any())
 
     @property

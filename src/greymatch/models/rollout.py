@@ -70,5 +70,6 @@ def _solved(
 
     phase = start.phase if members.latents.start is None else members.latents.start
     scaled, everyone = ((phase - center) / unit).float(), torch.arange(len(times), device=times.device)
-    solution = solve(of(everyone), scaled, start.time, times, tolerance, max_steps, of, FARTHEST)
+    farthest = max(FARTHEST, 2 * float(scaled.abs().max())) if bool(network.dynamics.open.any()) else torch.inf
+    solution = solve(of(everyone), scaled, start.time, times, tolerance, max_steps, of, farthest)
     return Solution(center[:states] + solution.values[:, :, :states] * unit[:states], solution.status, solution.steps)

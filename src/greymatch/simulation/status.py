@@ -24,5 +24,5 @@ _MESSAGES = {
     Status.TOO_MANY_STEPS: "needed more steps than allowed: the field is stiff or diverges",
     Status.STEP_TOO_SMALL: "the step shrank to nothing: the field blows up or is discontinuous",
     Status.NOT_FINITE: "left the finite numbers: the field diverges, or the start is not finite",
-    Status.TOO_FAR: "went a hundred times as far from the middle of the data as those are spread: the field runs away",
+    Status.TOO_FAR: "went far beyond all data: what was learned does not hold there, and runs away",
 }

@@ -10,7 +10,7 @@ come near it would have to be unlearned.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ from greymatch.training.validation import Validator
 ROUNDS, SWEEPS = 4, 20
 LONGEST_STEP, FARTHEST = 1.0, 4.0  # of a parameter in a round, and from its prior's middle
 MOST_COEFFICIENTS = 300
-MORE_FACTORS, FAR_MORE = 3, 4.0  # products of three must leave so many times less unexplained
+MORE_FACTORS, FAR_MORE = 3, 4.0  # products of three, or more than few terms, must leave so many times less unexplained
 MORE = 1.5  # and so many times less, another z
 WELL = 1e-3  # the error of a typical forecast, relative to the variance and beside noise, that leaves little to learn
 EXACT = 1e-6  # relative error of a term that is written in products
@@ -36,18 +36,18 @@ EXACT = 1e-6  # relative error of a term that is written in products
 
 @dataclass(frozen=True)
 class Beginning:
-    """A network, and the relative error (S,) of its derivatives if it begins as more than nothing."""
+    """A network, and the relative error (S,) of its derivatives if it begins as more than nothing.
+
+    A field that is to be `held` forecasts well: an encoder that knows little yet would undo that.
+    """
 
     network: Network
     noise: Tensor | None = None
-
-    def held(self) -> list[Tensor]:
-        """The weights of a field that forecasts well: an encoder that knows little yet would undo that."""
-        return [] if self.noise is None else list(self.network.dynamics.parameters())
+    held: bool = False
 
 
 def begun(
-    build: Callable[[int | None], Network], products: int | None, data: Trajectories, validator: Validator
+    build: Callable[[int | None], Network], products: int | None, data: Trajectories, held_out: Trajectories
 ) -> Beginning:
     """The network that `build` makes of a number of factors, its products set if they forecast well; `products` is what
     was asked for."""
@@ -57,14 +57,14 @@ def begun(
     if shown is None or not laws:
         return Beginning(build(products))
     simplest = next(law for law in laws if law.left <= FAR_MORE * laws[-1].left)
-    network, noise = simplest.set(), simplest.factors.noise.sqrt().float()
-    few = _in_few_terms(simplest, shown)
-    if few is not None:
-        _set(network, few)
+    _set(simplest.network, simplest.weights)
+    law = _in_few_terms(simplest, shown) or simplest
+    network, noise = _set(law.network, law.weights), law.factors.noise.sqrt().float()
     network.noise.copy_(noise)
     floor = float((network.observed / network.scales.spread).square().mean())
-    well = validator.error(network, refine=True).typical < WELL + 2 * floor
-    return Beginning(network, noise) if well else Beginning(build(products))
+    judge = Validator.of(held_out, network.settings.window)
+    well = judge.error(network, refine=True).typical < WELL + 2 * floor
+    return Beginning(network, noise, held=True) if well else Beginning(build(products))
 
 
 def _numbers(network: Network, asked: int | None) -> list[int | None]:
@@ -76,19 +76,24 @@ def _numbers(network: Network, asked: int | None) -> list[int | None]:
 
 @dataclass(frozen=True)
 class Found:
-    """A regression of the products of a network, and the parameters `at` (N, L) which it has led to."""
+    """A regression of a network's products, or of some terms that are `written` (K, T) in those, and the parameters
+    `at` (N, L) which it has led to."""
 
     network: Network
     factors: Factors
     at: Tensor
+    written: Tensor | None = None
 
     @property
     def left(self) -> float:
         """What is unexplained in equations that are open, as a standard deviation."""
         return float(self.factors.noise[self.network.dynamics.open > 0].log().mean().exp().sqrt())
 
-    def set(self) -> Network:
-        return _set(self.network, self.factors.weights)
+    @property
+    def weights(self) -> Tensor:
+        """Of products (S, T, 1 + Z)."""
+        found = self.factors.weights
+        return found if self.written is None else torch.einsum("skz,kt->stz", found, self.written)
 
     def latents(self) -> Latents:
         z = self.factors.mean[:, : self.factors.latents]
@@ -147,31 +152,31 @@ def _with(factors: int, network: Network, shown: Shown, terms: Terms | None = No
 
 
 @torch.no_grad()
-def _in_few_terms(found: Found, shown: Shown) -> Tensor | None:
-    """Weights (S, T, 1 + Z) of products that are few terms in truth; None if those do not explain as much."""
-    network, (rows, evidence) = found.network, shown.largest()
+def _in_few_terms(found: Found, shown: Shown) -> Found | None:
+    """The same law in few terms, or none at all; None if those leave far more unexplained."""
+    network, part, (rows, evidence) = found.network, _part(found.network), shown.largest()
     latents = found.latents().select(torch.arange(shown.count)[rows])
-    chosen = few_terms(network.dynamics, evidence, latents, found.factors.noise.sqrt(), _part(network).degree)
-    columns = sorted({term for _, term in chosen})
-    written = _written(network, shown, columns) if columns else None
-    if written is None:
+    chosen = few_terms(network.dynamics, evidence, latents, found.factors.noise.sqrt(), part.degree)
+    if chosen is None:
         return None
+    columns = sorted({term for _, term in chosen}) or [0]
     allowed = torch.zeros(len(network.physics.states), len(columns))
     for equation, term in chosen:
         allowed[equation, columns.index(term)] = 1.0
-    few = _with(min(len(chosen), _part(network).latents), network, shown, Terms(columns, allowed))
-    if not (few.factors.finite and few.left <= FAR_MORE * found.left):
+    terms = Terms(columns, part.degree, allowed)
+    written = _written(terms, network, shown)
+    few = None if written is None else _with(min(len(chosen), part.latents), network, shown, terms)
+    if few is None or not (few.factors.finite and few.left <= FAR_MORE * found.left):
         return None
-    return torch.einsum("skz,kt->stz", few.factors.weights, written)
+    return replace(few, written=written)
 
 
-def _written(network: Network, shown: Shown, columns: list[int]) -> Tensor | None:
+def _written(terms: Terms, network: Network, shown: Shown) -> Tensor | None:
     """Terms as sums of products (K, T); None if they are more than such sums."""
     _, evidence = shown.largest()
     eps = torch.zeros(len(evidence.times), network.shapes.free)
-    products = products_at(network.dynamics, _part(network), evidence, eps)[0].flatten(0, 1).double()
-    allowed = torch.ones(len(network.physics.states), len(columns))
-    terms = Terms(columns, allowed).at(network.dynamics, evidence).flatten(0, 1).double()
-    sums = torch.linalg.lstsq(products, terms, driver="gelsd").solution
-    wrong = (products @ sums - terms).square().mean(0) / terms.square().mean(0)
+    products = products_at(network.dynamics, _part(network), evidence, eps).flatten(0, 1).double()
+    values = terms.at(network.dynamics, evidence).flatten(0, 1).double()
+    sums = torch.linalg.lstsq(products, values, driver="gelsd").solution
+    wrong = (products @ sums - values).square().mean(0) / values.square().mean(0)
     return sums.mT if bool((wrong < EXACT**2).all()) else None

@@ -83,8 +83,8 @@ class Factors:
         return self._averaged(points, sure)._explained(points, sure)._measured(points)._regressed(points, sure)
 
     def told(self, points: Points) -> Factors:
-        """With the latents that go with the weights as they are now."""
-        return self._explained(points, self._sure(points))
+        """With the latents that go with the weights as they are now, and what those leave."""
+        return self._explained(points, self._sure(points))._measured(points)
 
     def _sure(self, points: Points) -> Tensor:
         return points.seen / (points.amplitude.square() * (self.noise + points.doubt))
@@ -127,7 +127,9 @@ class Factors:
         side = points.onto(sure[..., None] * target).sum(0).flatten(1)
         weights = _solved(square, side).reshape(self.weights.shape)
         # z is normal: what it is too wide by is the loadings' (sweeps alone would take forever to find that)
-        unit = torch.linalg.cholesky(second[:, 1:, 1:].mean(0) + ROUNDING * torch.eye(z, dtype=second.dtype))
+        one = torch.eye(z, dtype=second.dtype)
+        unit, failed = torch.linalg.cholesky_ex(second[:, 1:, 1:].mean(0) + ROUNDING * one)
+        unit = torch.where(failed > 0, torch.nan, unit)
         return replace(self, weights=torch.cat([weights[..., :1], weights[..., 1:] @ unit], -1))
 
     def _measured(self, points: Points) -> Factors:

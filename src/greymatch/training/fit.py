@@ -32,7 +32,7 @@ from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
 from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.checks import check_data, check_function, check_same_grid
 from greymatch.training.device import fabric, ranks
-from greymatch.training.loop import LAST, Loop
+from greymatch.training.loop import CLOCKS, LAST, Loop
 from greymatch.training.progress import Meter, Silent, meter
 from greymatch.training.recipe import Recipe, recipe
 from greymatch.training.reporting import Reporter
@@ -169,7 +169,9 @@ def _finished(problem: Problem, loop: Loop) -> GreyBox:
 
 def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker], shown: Meter, machine: Any) -> Loop:
     settings, train = problem.settings, problem.train
+    began = CLOCKS[settings.training.clock]()
     beginning = _beginning(problem, path, shown)
+    spent = CLOCKS[settings.training.clock]() - began
     network = beginning.network.to(machine.device)
     if settings.training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
@@ -178,7 +180,8 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
     restock = _restock(network, problem.stock.shelves)
     settles = way.settling is not None and settings.training.settle > 0
     shared = {"known_noise": beginning.noise, "ranks": ranks(machine), "restock": restock}
-    shared["held"] = beginning.held() if settles and problem.start is None else ()
+    shared["held"] = list(network.dynamics.parameters()) if settles and beginning.held else ()
+    shared["spent"] = ranks(machine).agreed(spent)
     return Loop(network, way, validator, settings.training, folder, Reporter(shown, trackers), machine, **shared)
 
 
@@ -213,8 +216,7 @@ def _beginning(problem: Problem, path: AnyPath, shown: Meter) -> Beginning:
         return network
 
     if start is None:
-        judge = Validator.of(problem.held_out, settings.window)
-        return begun(build, settings.residual.products, problem.train, judge)
+        return begun(build, settings.residual.products, problem.train, problem.held_out)
     network = build(settings.residual.products)
     reuse = start.into(network)
     shown.say(str(reuse))

@@ -29,7 +29,7 @@ from greymatch.training.validation import Judge
 
 VALIDATING = RESTOCKING = 0.1  # of the time, at most
 SHELVES = 8  # of a store, before settling
-AS_GOOD = 1.02
+AS_GOOD, NEARLY_AS_GOOD = 1.02, 2.0  # of two that are so the later knows more besides: at first, all that encoders do
 NOISE_DECAY, KNOWN_FOR = 0.98, 50.0
 LAST, BEST = "last.safetensors", "best.safetensors"
 CLOCKS = {"wall": time.monotonic, "processor": time.process_time}
@@ -44,7 +44,7 @@ class Loop:
     """Runs until the budget is used, patience ends or the user interrupts; `load_best` then gives the best weights.
 
     `network` is a module with `settings.matching.noise_floor` and a buffer `noise`, one number for each channel.
-    Weights that are `held` stay as they are until latents are settled.
+    Weights that are `held` stay as they are until latents are settled. Of the budget, `spent` seconds are gone.
     """
 
     network: Any
@@ -58,6 +58,7 @@ class Loop:
     ranks: Ranks = ALONE
     restock: Callable[[int], Recipe] | None = None
     held: Sequence[Tensor] = ()
+    spent: float = 0.0
     state: RunState = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,6 +78,7 @@ class Loop:
             noise=self._first_noise(torch.ones(self.way.objective.channels, device=device)),
             gradient=RunningMean.starting(torch.ones((), device=device), 0.99),
             averaged=self._averaging.first(),
+            elapsed=self.spent,
         )
         self._clock = CLOCKS[self.settings.clock]
         self._saved = time.monotonic()
@@ -122,8 +124,10 @@ class Loop:
 
     def _begin(self) -> None:
         """What begins with more than nothing is no worse than that: its first weights are judged, too."""
-        if self.known_noise is not None or self.held:
+        if self.known_noise is not None:
             self._validate()
+        if self.held:  # the field knows something, but not yet the encoder, whose errors are to count as usual
+            self.state.noise = RunningMean.starting(torch.ones_like(self.state.noise.value), NOISE_DECAY)
         self.checkpoint()
 
     def _advance(self) -> None:
@@ -240,7 +244,8 @@ class Loop:
         with self.averaged_weights():
             self._tell_noise()
             found = self.ranks.told(lambda: self.validator.choose(self.network))
-            if found.scaled < AS_GOOD * self.state.best:  # of two that are as good, the later knows more besides
+            begun = self.held and not self.state.best_step
+            if found.scaled < (NEARLY_AS_GOOD if begun else AS_GOOD) * self.state.best:
                 self._keep_best()
                 self.state.best_step = self.state.step
             self.state.waited = 0 if found.scaled < self.state.best else self.state.waited + 1

@@ -23,14 +23,15 @@ FEWEST_TRAJECTORIES, MOST_NUMBERS = 8, 2**24
 
 @dataclass(frozen=True)
 class Terms:
-    """Some monomials, `columns` of `candidates`, that are `allowed` (S, K) in equations."""
+    """Some monomials, `columns` of the `candidates` of a degree, that are `allowed` (S, K) in equations."""
 
     columns: list[int]
+    degree: int
     allowed: Tensor
 
     def at(self, dynamics: Dynamics, evidence: Evidence) -> Tensor:
         """At all points that are looked at (n, P, K)."""
-        cells = candidates(dynamics, evidence)[:, :, self.columns]
+        cells = candidates(dynamics, evidence, self.degree)[:, :, self.columns]
         return cells if cells.ndim == 3 else cells.movedim(2, 3).flatten(1, 2)
 
 
@@ -45,9 +46,9 @@ class Shown:
     @staticmethod
     def of(network: Network, data: Trajectories) -> Shown | None:
         """None if that is too little."""
-        fitting = MOST_NUMBERS // data.values[0].numel()
-        data = data.select(slice(min(MOST_TRAJECTORIES, max(FEWEST_TRAJECTORIES, fitting))))
-        groups = evidence_of(network, data, FRAMES if data.grid else POINTS)
+        most = min(MOST_TRAJECTORIES, max(FEWEST_TRAJECTORIES, MOST_NUMBERS // data.values[0].numel()))
+        data = data.select(data.mask.any(1).flatten(1).all(1).nonzero()[:most, 0].cpu())
+        groups = _joined(evidence_of(network, data, FRAMES if data.grid else POINTS)) if len(data) else []
         if sum(len(rows) for rows, _ in groups) < 2:
             return None
         amplitude = whole_amplitude(network, data)
@@ -79,13 +80,12 @@ class Shown:
         return Points(phi, rest, slopes, at, doubt, seen, self.amplitude.double(), allowed.double())
 
 
-def products_at(dynamics: Dynamics, part: PolynomialField, evidence: Evidence, eps: Tensor) -> tuple[Tensor, Tensor]:
-    """All products (n, P, T) at the points of a group, and what the physics says (n, W, S, *grid)."""
+def products_at(dynamics: Dynamics, part: PolynomialField, evidence: Evidence, eps: Tensor) -> Tensor:
+    """All products (n, P, T) at the points of a group; they do not depend on parameters."""
     over = _over(eps, part, evidence)
-    known = dynamics.known(evidence.times, evidence.phase, over, evidence.inputs)
-    state, extra = dynamics.seen(evidence.times, evidence.phase, over, evidence.inputs, known)
+    state, extra = dynamics.seen(evidence.times, evidence.phase, over, evidence.inputs, evidence.top)
     extra = extra.expand(*extra.shape[:3], *state.shape[3:])
-    return part.plain_terms(in_rows(state, dynamics), in_rows(extra, dynamics)), known
+    return part.plain_terms(in_rows(state, dynamics), in_rows(extra, dynamics))
 
 
 def in_rows(field: Tensor, dynamics: Dynamics) -> Tensor:
@@ -102,15 +102,22 @@ def _of_group(
     dynamics: Dynamics, part: PolynomialField, evidence: Evidence, eps: Tensor, unit: Tensor, terms: Terms | None
 ) -> tuple[Tensor, ...]:
     """Products, what is left open, slopes, doubt and whether it was seen, at each point of a group."""
-    phi, known = products_at(dynamics, part, evidence, eps)
-    if terms is not None:
-        phi = terms.at(dynamics, evidence)
     place = (evidence.times, evidence.phase, evidence.inputs, _over(eps, part, evidence))
+    known = dynamics.known(evidence.times, evidence.phase, place[3], evidence.inputs)
+    phi = products_at(dynamics, part, evidence, eps) if terms is None else terms.at(dynamics, evidence)
     moves = [in_rows(slope(dynamics, *place, index), dynamics) / dynamics.scales_top for index in range(eps.shape[1])]
     rest = in_rows(evidence.top - known, dynamics) / dynamics.scales_top
     slopes = torch.stack(moves, -1) if moves else rest.new_zeros(*rest.shape, 0)
     seen = in_rows(evidence.seen.expand_as(evidence.top[:, :, :1]), dynamics)
+    seen = seen * (rest.isfinite() & slopes.isfinite().all(-1)).all(-1, keepdim=True)
     return phi, rest, slopes, (in_rows(evidence.doubt, dynamics) / unit).square(), seen
+
+
+def _joined(groups: list[tuple[Tensor, Evidence]]) -> list[tuple[Tensor, Evidence]]:
+    """Groups that have as many points as one, so that few terms are chosen among many trajectories."""
+    lengths = sorted({evidence.times.shape[1] for _, evidence in groups})
+    alike = [[group for group in groups if group[1].times.shape[1] == length] for length in lengths]
+    return [(torch.cat([rows for rows, _ in some]), Evidence.joined([one for _, one in some])) for some in alike]
 
 
 def _padded(field: Tensor, longest: int) -> Tensor:

@@ -25,7 +25,7 @@ ENDLESS = {"training.steps": 10**9, "training.minutes": None}
 
 
 def network_for(physics: Physics, data: Trajectories, settings: Settings) -> Network:
-    """The nets as every fit begins with them."""
+    """The nets before anything is known."""
     path = interpolated(data, settings, physics.order)
     window = Windows.of(data, settings.window).gather(torch.zeros(1, dtype=torch.long))
     with torch.random.fork_rng(devices=[]):
