@@ -103,7 +103,7 @@ def test_the_record_tells_how_the_model_was_made(learned: GreyBox, decays: Decay
     record = learned.record
     assert (record["steps"], record["trajectories"]) == (600, {"train": 54, "validation": 6})
     assert record["parameters"] == sum(p.numel() for p in learned.network.parameters())
-    assert 0 < record["best_step"] <= 600
+    assert 0 <= record["best_step"] <= 600  # what it began with may be the best
     assert 0 < record["validation_error"] < 0.1
     values = decays(60).values
     assert record["seen"] == {"x": [float(values.min()), float(values.max())]}

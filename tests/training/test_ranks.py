@@ -100,7 +100,7 @@ def test_two_processes_learn_as_one_with_the_same_batch(alone: Path, tmp_path: P
     mine, other = curve(alone), curve(tmp_path / "two")
     assert mine["step"] == other["step"] == list(range(1, STEPS + 1))  # one process wrote, once
     for name in ("total", "noise_0", "forecast_mse"):
-        assert other[name] == pytest.approx(mine[name], rel=2e-4)
+        assert other[name] == pytest.approx(mine[name], rel=2e-4, abs=1e-7)  # what a solver is exact to
     assert close(alone, tmp_path / "two")
     assert not list((tmp_path / "two").glob("process-*.log"))
 

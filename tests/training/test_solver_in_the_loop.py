@@ -34,7 +34,7 @@ def short(tiny: Settings) -> Settings:
 
 @pytest.fixture(scope="module")
 def learned(decay: Physics, decays: Decays, short: Settings) -> dict[str, GreyBox]:
-    return {name: fit(decay, decays(60), settings=short, steps=120, method=name, quiet=True) for name in METHODS}
+    return {name: fit(decay, decays(60), settings=short, steps=200, method=name, quiet=True) for name in METHODS}
 
 
 @pytest.mark.parametrize("method", METHODS)
