@@ -1,7 +1,7 @@
 """Which few terms a set of functions is made of, when each has coefficients of its own.
 
 Stepwise sparse regression (pysindy's SSR) for many functions at once: they share the terms, not the coefficients.
-From all candidates on, the term whose loss costs least is dropped, until one is left.
+From all candidates on, the term whose loss costs least is dropped, until none is left.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ class Terms:
 
     def at(self, dynamics: Dynamics, evidence: Evidence) -> Tensor:
         """At all points that are looked at (n, P, K)."""
-        cells = candidates(dynamics, evidence, self.degree)[:, :, self.columns]
-        return cells if cells.ndim == 3 else cells.movedim(2, 3).flatten(1, 2)
+        return _flat(candidates(dynamics, evidence, self.degree)[:, :, self.columns])
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,11 @@ def products_at(dynamics: Dynamics, part: PolynomialField, evidence: Evidence, e
 
 def in_rows(field: Tensor, dynamics: Dynamics) -> Tensor:
     """A field (n, W, C, *grid) at all points that are looked at, as (n, P, C)."""
-    cells = at_some(field, dynamics)
+    return _flat(at_some(field, dynamics))
+
+
+def _flat(cells: Tensor) -> Tensor:
+    """(n, W, C) as it is, and (n, W, C, cells) as (n, P, C)."""
     return cells if cells.ndim == 3 else cells.movedim(2, 3).flatten(1, 2)
 
 
