@@ -10,6 +10,7 @@ from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
 from greymatch.errors import GreymatchError
+from greymatch.forecast.ensemble import covered
 from greymatch.matching.interpolants import interpolant
 from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
@@ -168,3 +169,11 @@ def test_a_member_that_runs_away_is_seen_by_the_mean(decays: Decays, tiny: Setti
 
     monkeypatch.setattr(validation, "roll_out", one_astray)
     assert judge.ensemble(network, sight, 0.9, 24).astray > 10
+
+
+@pytest.mark.parametrize(("more", "holds"), [(1.001, True), (0.999, False)])
+def test_an_interval_that_grows_as_it_must_just_holds_the_truth(seed: int, more: float, holds: bool):
+    members = torch.randn(399, 50, generator=torch.Generator().manual_seed(seed))  # whole ranks: 20 and 380
+    truth, mean = torch.linspace(-4, 4, 50), members.mean(0)
+    factor = more * validation.reaching(members, truth, 0.9)
+    assert covered(mean + factor * (members - mean), truth, 0.9).round().eq(holds).all()

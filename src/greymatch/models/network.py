@@ -171,7 +171,7 @@ class Network(nn.Module):
         law = self.ask(self.evidence(window), told, self.dynamics.scales_top * features.amplitude)
         if window.smooth is None or self.physics.grid:  # of a field, every pixel would be a number to find
             return law
-        return shot(Shooting.of(self.dynamics, self.scales, window, self.observed), law, THOROUGH)
+        return shot(Shooting.of(self.dynamics, self.scales, window, self.observed), law, Search())
 
     def evidence(self, window: Window, most: int = MOST_POINTS) -> Evidence:
         """What up to `most` points of windows of any one length show of the field."""

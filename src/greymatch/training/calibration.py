@@ -16,11 +16,10 @@ from greymatch.training.validation import EnsembleError, Validator
 
 LEVEL = 0.9
 DRAWS = 24
-NARROWEST, WIDEST = 0.02, 16.0
+NARROWEST, WIDEST = 1e-3, 16.0
 SUREST = 0.95  # of what is asked of few trajectories
-CLOSE, NARROW = 0.005, 1.08  # near enough to the level; a factor that makes no difference
+CLOSE, NARROW = 0.01, 1.08  # near enough to the level; a factor that makes no difference
 STRAYING = 1.0  # an ensemble whose mean lies outside of most of its members has fallen apart
-TELLING = 0.1  # least coverage that says what is missing; of what is not covered, a tenth of it will do
 MOST_TRAJECTORIES, MOST_NUMBERS = 64, 2**18
 HARDLY = 0.995
 # A model of data that it explains to the last digit would call every other digit strange.
@@ -50,7 +49,8 @@ def _wanted(trajectories: int) -> float:
 
 
 def _widened(network: Network, validator: Validator, sight: Sight, wanted: float) -> EnsembleError:
-    """What an ensemble would need were its errors normal is tried next, within the bounds that are known by now."""
+    """How much wider its members would have to be, if they kept their form, is tried next, within the bounds that are
+    known by now."""
 
     def tried(width: float) -> EnsembleError:
         network.widening.fill_(width)
@@ -67,22 +67,8 @@ def _widened(network: Network, validator: Validator, sight: Sight, wanted: float
             return found
         if high < NARROW * low:
             return found if together else tried(low)
-        width = _next(width, found.coverage, wanted, (low, high)) if together else (low * high) ** 0.5
-
-
-def _next(width: float, coverage: float, wanted: float, bounds: tuple[float, float]) -> float:
-    """The width at which a normal law would cover; the middle of the bounds where that tells nothing."""
-    low, high = bounds
-    if TELLING < coverage < 1 - TELLING / 10:
-        asked = width * float(_reach(wanted) / _reach(coverage))
-        if low * NARROW**0.5 < asked < high / NARROW**0.5:
-            return asked
-    return (low * high) ** 0.5
-
-
-def _reach(coverage: float) -> Tensor:
-    """How many standard deviations to either side hold so much of a normal law."""
-    return torch.special.ndtri(torch.tensor((1 + coverage) / 2, dtype=torch.float64))
+        asked, margin = width * found.needed(wanted), NARROW**0.5
+        width = asked if together and low * margin < asked < high / margin else (low * high) ** 0.5
 
 
 def calibrate_misfit(network: Network, *data: Trajectories) -> None:

@@ -19,7 +19,7 @@ from greymatch.models.whole import Recordings, whole
 LEVEL, NORMAL = 0.9, 1.6449  # a share of trajectories, and within how many standard deviations a normal law has it
 DRAWS, MOST_TRAJECTORIES, POINTS = 24, 64, 48
 LEAST_FACTOR, MOST_FACTOR = 1e-3, 100.0
-PRIOR = 1.0  # nothing is less certain than the prior
+PRIOR, ROUNDING = 1.0, 2e-6  # nothing is less certain than the prior, or more than single precision can tell
 
 
 def calibrate_parameters(network: Network, data: Trajectories) -> None:
@@ -83,9 +83,9 @@ def _estimates(network: Network, data: Trajectories) -> Estimates:
 def _hidden(network: Network, data: Trajectories) -> Tensor:
     """Standard deviations (L,): what the residual owes the parameters of most trajectories, and the doubt about it."""
     if not network.credits:
-        return torch.zeros_like(network.blind)
+        return torch.full_like(network.blind, ROUNDING)
     with torch.no_grad():
         recordings = Recordings.of(network, data, network.observe(data, refine=False).features, POINTS)
         credit = recordings.credit(network, recordings.posterior(network))
     owed, doubt = credit.paid().abs().quantile(LEVEL, 0) / NORMAL, credit.doubt.median(0).values
-    return (owed.square() + doubt.square()).sqrt().clamp_max(PRIOR)
+    return (owed.square() + doubt.square()).sqrt().clamp(ROUNDING, PRIOR)

@@ -58,11 +58,17 @@ class Judge(Protocol):
 @dataclass(frozen=True)
 class EnsembleError:
     """`coverage` of the central intervals, the `crps` relative to each state's spread, and how far members go `astray`:
-    above 1 the mean of all lies outside of where most of them are."""
+    above 1 the mean of all lies outside of where most of them are. By the factors of `reach` (n,) each interval would
+    have to grow to hold its truth."""
 
     coverage: float
     crps: float
-    astray: float = 0.0
+    astray: float
+    reach: Tensor
+
+    def needed(self, wanted: float) -> float:
+        """By which factor all intervals would have to grow to cover so much."""
+        return float(self.reach.sort().values[min(int(wanted * len(self.reach)), len(self.reach) - 1)])
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,7 @@ class Validator:
             coverage=float(covered(scaled, truth, level).nanmean()),
             crps=float(crps(scaled, truth).nan_to_num(WORST).mean()),
             astray=_astray(scaled),
+            reach=reaching(scaled, truth, level),
         )
 
 
@@ -162,11 +169,21 @@ def _spread_over(seen: Tensor, most: int) -> Tensor:
     return places[chosen.round().long()]
 
 
-def _astray(values: Tensor) -> float:
+def _astray(members: Tensor) -> float:
     """How far the mean of the members (D, n) lies from the middle of their 90 % intervals, in halves of these."""
-    low, high = quantile(values, torch.tensor([0.05, 0.95]))
-    apart, wide = values.nanmean(0) - (low + high) / 2, (high - low) / 2
+    low, high = quantile(members, torch.tensor([0.05, 0.95]))
+    apart, wide = members.nanmean(0) - (low + high) / 2, (high - low) / 2
     return float((apart.square().nanmean() / wide.square().nanmean().clamp_min(EXACT)).sqrt())
+
+
+def reaching(members: Tensor, truth: Tensor, level: float) -> Tensor:
+    """By which factors (n,) the intervals of members (D, n), with the ranks that `covered` goes by, must grow about
+    their means to hold the truth; of members that failed, none is enough."""
+    outside = max(0.0, ((len(members) + 1) * (1 - level) / 2 - 1) / (len(members) - 1))
+    low, high = quantile(members, torch.tensor([outside, 1 - outside]))
+    mean = members.nanmean(0)
+    side = torch.where(truth > mean, high - mean, mean - low).clamp_min(EXACT)
+    return ((truth - mean).abs() / side).nan_to_num(torch.inf)
 
 
 def _bounded(scaled: Tensor) -> Tensor:
