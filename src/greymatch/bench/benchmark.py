@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from greymatch.bench.plan import Run
+from greymatch.bench.plan import BUDGETS, Run
 from greymatch.bench.summary import Result
 from greymatch.bench.view import View
 
@@ -34,7 +34,11 @@ class Choice:
         """One run; what a variant changes, it changes on top of what the user set."""
         merged = {**self.changes, **(changes or {})}
         shared = {"val": self.val, "test": self.test, "data": self.data.get(system)}
-        return Run(system, method, seed, merged, self.draws, **shared, **more)
+        return Run(system, method, seed, merged, self.draws, **shared | more)
+
+    def within(self, minutes: float) -> dict[str, Any]:
+        """The budget of a benchmark that has many runs, unless the user set one."""
+        return {} if self.changes.keys() & set(BUDGETS) else {"training.minutes": minutes}
 
 
 @dataclass(frozen=True)

@@ -40,10 +40,16 @@ def test_one_step_ahead_is_the_systems_own_step(pendulum_plan: Plan) -> None:
     assert run.settings().matching.horizon == pytest.approx(0.1)
 
 
-def test_names_are_distinct_and_shared_where_nothing_is_changed(pendulum_plan: Plan) -> None:
+def test_names_are_distinct_and_no_other_benchmarks(pendulum_plan: Plan) -> None:
     names = [run.name for run in pendulum_plan.runs]
     assert len(set(names)) == len(names)
-    assert {"pendulum-vgb-dm-0", "pendulum-gb-dm-0", "pendulum-vbb-dm-0"} <= set(names)
+    assert {"pendulum-vgb-dm-whole-0", "pendulum-gb-dm-net-0", "pendulum-vbb-dm-net-0"} <= set(names)
+
+
+def test_all_but_the_whole_learn_with_a_net_alone(pendulum_plan: Plan) -> None:
+    products = {run.label: run.settings().residual.products for run in pendulum_plan.runs}
+    assert products.pop("whole") is None
+    assert set(products.values()) == {0}
 
 
 def test_settings_that_variants_change_exist_or_are_left_out_with_a_reason(pendulum_plan: Plan) -> None:
@@ -52,11 +58,14 @@ def test_settings_that_variants_change_exist_or_are_left_out_with_a_reason(pendu
     assert all(any(key in reason for reason in skipped) for key in unknown)
 
 
-def test_each_variant_is_compared_with_the_whole(result: Any) -> None:
-    results = [result("vgb-dm", 2.0), result("vgb-dm", 6.0, label="no-size"), result("vbb-dm", 1.0)]
+def test_each_variant_is_compared_with_the_net(result: Any) -> None:
+    found = {"whole": ("vgb-dm", 0.2), "net": ("vgb-dm", 2.0), "no-size": ("vgb-dm", 6.0)}
+    results = [result(method, error, label=label) for label, (method, error) in found.items()]
+    results.append(result("vbb-dm", 1.0, label="net"))
     rows = view(results).sheets["ablation"].rows
     assert [(row["variant"], row["times"]) for row in rows] == [
-        ("vgb-dm as it is", 1.0),
+        ("vgb-dm as it is", 0.1),
+        ("none, nor products: a net alone", 1.0),
         ("none on its size", 3.0),
         ("none (vbb-dm)", 0.5),
     ]

@@ -7,13 +7,20 @@ from greymatch.bench.summary import Summary
 from greymatch.bench.views.samples import plan, view
 
 
-def test_sizes_end_with_the_whole_split_which_other_benchmarks_share() -> None:
+def test_sizes_end_with_the_whole_split() -> None:
     runs = plan(Choice(["pendulum", "reaction_diffusion"], ["tfm"], [0])).runs
     sizes = {
         system: [run.train for run in runs if run.system == system] for system in ("pendulum", "reaction_diffusion")
     }
-    assert sizes == {"pendulum": [10, 25, 50, 100, 250, None], "reaction_diffusion": [10, 25, None]}
-    assert (runs[0].name, runs[5].name) == ("pendulum-tfm-n10-0", "pendulum-tfm-0")
+    assert sizes == {"pendulum": [10, 25, 50, 100, 250, 1000], "reaction_diffusion": [10, 25, 50]}
+    assert (runs[0].name, runs[5].name) == ("pendulum-tfm-n10-0", "pendulum-tfm-n1000-0")
+    assert (runs[0].test, runs[-1].test) == (None, 50)
+
+
+def test_the_users_budget_wins_over_the_benchmarks() -> None:
+    (own, *_), (users, *_) = (plan(Choice(["rlc"], ["tfm"], [0], c)).runs for c in ({}, {"training.steps": 7}))
+    assert own.settings().training.minutes == 0.5
+    assert (users.settings().training.minutes, users.settings().training.steps) == (None, 7)
 
 
 def test_rows_go_from_few_to_many(result: Any) -> None:
