@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import combinations_with_replacement
 
 import torch
 from torch import Tensor
@@ -26,28 +27,31 @@ CHECKS = 3  # one of so many of them
 SHARE = 0.25  # of the members that are solved at most, unless all of them are
 NOTHING = 1e-9  # in units of the variance that coordinates have
 RIDGE = 1e-12
+SLACK = 3.0  # of what is foreseen of higher degrees
+CARRIED, HOPEFUL, HOPELESS = range(3)
 Solve = Callable[[Tensor], Solution]
 
 
 def collocated(solve: Solve, numbers: Tensor, exact: Tensor) -> Solution:
     """Paths of D members of each of N trajectories (D * N), draw after draw, with as few of them solved as will do.
 
-    `solve` gives the paths (B, T, S, *grid) of some members by their places (B,) among all; `numbers` (D, N, C) are what
-    members differ by; `exact` (S, *grid or ones) is the root mean square error that
-    sums may have at any time.
+    `solve` gives the paths (B, T, S, *grid) of some members by their places (B,) among all; `numbers` (D, N, C) are
+    what members differ by; `exact` (S, *grid or ones) is the root mean square error that sums may have at any time.
     """
-    (draws, count, _), device = numbers.shape, numbers.device
+    draws, count, _ = numbers.shape
     differing = (numbers != numbers[:1]).flatten(0, 1).any(0)
     levels = list(_levels(draws, int(differing.sum())))
     if not levels:
-        return solve(torch.arange(draws * count, device=device))
-    paths, left = _Paths(solve, numbers[..., differing], exact), torch.arange(count, device=device)
+        return solve(torch.arange(draws * count, device=numbers.device))
+    paths, rest = _Paths(solve, numbers[..., differing], exact), []
+    left, known = torch.arange(count, device=numbers.device), 0
     for degree, size in levels:
-        left = left[~paths.carried(left, degree, size)]
-        if not len(left):
-            break
-    else:
-        paths.solve(left, draws)
+        paths.solve(paths.members(left, slice(known, size)))
+        judged = paths.judged(left, degree, size, levels[-1][0])
+        paths.carry(left[judged == CARRIED], degree, size)
+        rest.append(paths.members(left[judged == HOPELESS], slice(size, None)))
+        left, known = left[judged == HOPEFUL], size
+    paths.solve(torch.cat([*rest, paths.members(left, slice(known, None))]))
     return Solution(paths.values, paths.status, paths.steps)
 
 
@@ -60,43 +64,52 @@ def _levels(draws: int, numbers: int) -> Iterator[tuple[int, int]]:
 
 
 class _Paths:
-    """What is known of the paths so far: in each trajectory those of the members that are first in `order` (N, D)."""
+    """What is known of the paths so far; members of each trajectory are solved in an `order` (N, D)."""
 
     def __init__(self, solve: Solve, numbers: Tensor, exact: Tensor) -> None:
         self.way, self.exact = solve, exact
         self.places = _whitened(numbers.transpose(0, 1).double().nan_to_num(0.0, 0.0, 0.0))
         self.order = _order(self.places)
         self.values = self.status = torch.empty(0)
-        self.known = self.steps = 0
+        self.steps = 0
 
-    def solve(self, rows: Tensor, size: int) -> None:
-        """Of some trajectories the members that are not solved yet, up to `size` of each."""
-        fresh = self._among_all(rows, self.order[rows, self.known : size]).flatten()
-        found = self.way(fresh)
-        if not self.known:
+    def members(self, rows: Tensor, which: slice) -> Tensor:
+        """Places among all of some members of trajectories `rows` (n,)."""
+        return self._among_all(rows, self.order[rows, which]).flatten()
+
+    def solve(self, members: Tensor) -> None:
+        if not len(members):
+            return
+        found = self.way(members)
+        if not len(self.status):
             self.values = found.values.new_empty(self.order.numel(), *found.values.shape[1:])
             self.status = found.status.new_empty(self.order.numel())
-        self.values[fresh], self.status[fresh] = found.values, found.status
-        self.known, self.steps = size, max(self.steps, found.steps)
+        self.values[members], self.status[members] = found.values, found.status
+        self.steps = max(self.steps, found.steps)
 
-    def carried(self, rows: Tensor, degree: int, size: int) -> Tensor:
-        """In which trajectories (n,) sums of `size` members solved do; there they become the paths of the others."""
-        self.solve(rows, size)
-        held = self._held(rows, degree)
-        rows, given = rows[held], self.order[rows[held], :size]
-        others = self.order[rows, size:]
+    def carry(self, rows: Tensor, degree: int, size: int) -> None:
+        """Sums of the first `size` members become the paths of the others."""
+        given, others = self.order[rows].split([size, self.order.shape[1] - size], 1)
         places = self._among_all(rows, others)
         self.values[places], self.status[places] = self._summed(rows, degree, given, others), int(Status.SOLVED)
-        return held
 
-    def _held(self, rows: Tensor, degree: int) -> Tensor:
-        """Whether sums come close enough to members that are solved and not in them, at every time."""
-        solved = self.order[rows, : self.known]
-        left_out = torch.arange(self.known, device=rows.device) % CHECKS == CHECKS - 1
-        found = self._summed(rows, degree, solved[:, ~left_out], solved[:, left_out])
-        wrong = found - self.values[self._among_all(rows, solved[:, left_out])]
-        astray = wrong.square().mean(1).sqrt() > self.exact  # at times that were not asked, nothing is
-        return ~astray.flatten(1).any(1) & (self.status[self._among_all(rows, solved)] == int(Status.SOLVED)).all(1)
+    def judged(self, rows: Tensor, degree: int, size: int, highest: int) -> Tensor:
+        """What to do with each trajectory (n,). If a degree more gains no more than this one did, and the highest would
+        not do, there is no hope."""
+        lower, miss = (self._missed(rows, which, size) for which in (degree - 1, degree))
+        hopeful = miss * (miss / lower) ** (highest - degree) <= SLACK
+        judged = torch.where(hopeful, HOPEFUL, HOPELESS)
+        return judged.masked_fill(miss <= 1, CARRIED)
+
+    def _missed(self, rows: Tensor, degree: int, size: int) -> Tensor:
+        """How far sums are from members that are solved and not in them, at the worst of times (n,)."""
+        solved = self.order[rows, :size]
+        checks = torch.arange(size, device=rows.device) % CHECKS == CHECKS - 1
+        found = self._summed(rows, degree, solved[:, ~checks], solved[:, checks])
+        wrong = (found - self.values[self._among_all(rows, solved[:, checks])]).nan_to_num(0.0)
+        miss = (wrong.square().mean(1).sqrt() / self.exact).flatten(1).amax(1)
+        failed = (self.status[self._among_all(rows, solved)] != int(Status.SOLVED)).any(1)
+        return miss.masked_fill(failed, torch.inf)
 
     def _summed(self, rows: Tensor, degree: int, given: Tensor, wanted: Tensor) -> Tensor:
         """Paths (n, k, T, S, *grid) of members `wanted` (n, k) from those of members `given`."""
@@ -130,8 +143,8 @@ def _order(places: Tensor) -> Tensor:
 def _terms(places: Tensor, degree: int) -> Tensor:
     """All products (n, k, P) of up to `degree` coordinates."""
     seen = torch.nn.functional.pad(places, (1, 0), value=1.0)
-    columns = torch.arange(seen.shape[2], device=seen.device)
-    return seen[..., torch.combinations(columns, degree, with_replacement=True)].prod(-1)
+    factors = list(combinations_with_replacement(range(seen.shape[2]), degree))
+    return seen[..., torch.tensor(factors, dtype=torch.long, device=seen.device)].prod(-1)
 
 
 def _weights(known: Tensor, wanted: Tensor) -> Tensor:
