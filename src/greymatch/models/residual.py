@@ -103,7 +103,10 @@ class PolynomialField(nn.Module):
         self.factors = terms
         moving = [tuple(factor for factor in term if factor < moves) for term in terms]
         monomials = sorted(set(moving), key=lambda factors: (len(factors), factors))
-        self.climb = list(_climb(monomials))
+        climb = list(_climb(monomials))
+        self.climbs = [f"climb_{degree}" for degree in range(len(climb))]
+        for name, columns in zip(self.climbs, climb, strict=True):
+            self.register_buffer(name, torch.tensor(columns), persistent=False)
         fixed = [[(factor if factor >= moves else one) - moves for factor in term] for term in terms]
         self.register_buffer("fixed", torch.tensor(fixed).T.contiguous(), persistent=False)
         of = torch.tensor([monomials.index(factors) for factors in moving])
@@ -130,8 +133,9 @@ class PolynomialField(nn.Module):
     def _powers(self, state: Tensor) -> Tensor:
         """Monomials (..., M, points) of a state (..., C, points), each by one product from one of lower degree."""
         degrees = [torch.ones_like(state[..., :1, :])]
-        for lower, factor in self.climb:
-            degrees.append(degrees[-1][..., lower, :] * state[..., factor, :])
+        for name in self.climbs:
+            lower, factor = self.get_buffer(name)
+            degrees.append(degrees[-1].index_select(-2, lower) * state.index_select(-2, factor))
         return torch.cat(degrees, -2)
 
     def _weights(self, fixed: Tensor) -> Tensor:

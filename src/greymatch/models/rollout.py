@@ -13,7 +13,7 @@ from greymatch.simulation.solve import Field, Solution, solve
 from greymatch.simulation.start import Start
 
 FARTHEST = 100.0  # from the middle of the data, in units of their spread: nothing that was learned holds there
-PIXELS_AT_ONCE = 2**14  # of more, what a net makes of them leaves a processor's caches
+PIXELS_AT_ONCE = 2**14  # or members without a grid: of more, what a net makes of them leaves a processor's caches
 
 
 def roll_out(
@@ -27,12 +27,11 @@ def roll_out(
 ) -> Solution:
     """States (B, T, S, *grid) at `times` (B, T), one member for each of the B starts.
 
-    The tolerance is relative to each state's own spread, whatever its units. Members with large grids are solved a few
-    at a time.
+    The tolerance is relative to each state's own spread, whatever its units. Many members, or those with large grids,
+    are solved some at a time.
     """
-    pixels, parts = torch.Size(network.shapes.grid).numel(), []
-    at_once = PIXELS_AT_ONCE // pixels if network.shapes.grid else len(times)
-    for rows in torch.arange(len(times), device=times.device).split(max(1, at_once)):
+    at_once, parts = max(1, PIXELS_AT_ONCE // torch.Size(network.shapes.grid).numel()), []
+    for rows in torch.arange(len(times), device=times.device).split(at_once):
         driven = signals.select(rows) if signals else None
         some = (start.select(rows), members.select(rows), times[rows], driven)
         if network.recalls:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,17 +11,20 @@ import torch
 from torch import Tensor
 
 from greymatch.data.signals import Signals
+from greymatch.models.collocation import collocated
 from greymatch.models.latents import Members
 from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
+from greymatch.simulation.solve import Solution
 from greymatch.simulation.start import Start
 
-MEMBERS_AT_ONCE = 20_000
+MEMBERS_AT_ONCE = 2**17
 NUMBERS_AT_ONCE = 2**24
+FEW = 2**11  # pixels, or members without a grid: so many are solved in hardly more time than one
 
 
 class Block(NamedTuple):
-    """Some draws of some trajectories: all trajectories, or one draw alone."""
+    """Some draws of some trajectories: all draws, or one trajectory alone."""
 
     draws: slice
     rows: slice
@@ -46,17 +50,19 @@ class Solving:
     tolerance: float
 
     @property
+    def _pixels(self) -> int:
+        return torch.Size(self.network.shapes.grid).numel()
+
+    @property
     def at_once(self) -> int:
         """Members that fit in memory together."""
-        pixels = torch.Size(self.network.shapes.grid).numel()
-        numbers = max(1, self.times.shape[1] * len(self.network.physics.states) * pixels)
+        numbers = max(1, self.times.shape[1] * len(self.network.physics.states) * self._pixels)
         return max(1, min(MEMBERS_AT_ONCE, NUMBERS_AT_ONCE // numbers))
 
     @property
     def shape(self) -> tuple[int, int]:
         """Draws and trajectories of a block; the last ones may be smaller."""
-        count = len(self.times)
-        return min(self.draws, max(1, self.at_once // count)), min(count, self.at_once)
+        return _even(self.draws, self.at_once), _even(len(self.times), max(1, self.at_once // self.draws))
 
     def blocks(self) -> Iterator[Block]:
         draws, rows = self.shape
@@ -65,23 +71,41 @@ class Solving:
                 yield Block(slice(first, min(first + draws, self.draws)), slice(row, min(row + rows, len(self.times))))
 
     def block(self, block: Block) -> Solved:
-        count, device = len(self.times), self.times.device
-        rows = torch.arange(count, device=device)[block.rows]
-        which = torch.arange(self.draws, device=device)[block.draws]
-        chosen = (which[:, None] * count + rows).flatten()
-        rows = chosen % count
+        members = torch.arange(self.draws * len(self.times), device=self.times.device).reshape(self.draws, -1)
+        members = members[block.draws, block.rows]
         with torch.no_grad():
-            solution = roll_out(
-                self.network,
-                self.start.select(chosen % len(self.start)),
-                self.members.select(chosen),
-                self.times[rows],
-                self.signals.select(rows) if self.signals else None,
-                self.tolerance,
-            )
-        shape = (len(which), len(chosen) // len(which))
+            solution = self._solution(members)
         values = solution.values.cpu()
-        return Solved(values.reshape(*shape, *values.shape[1:]), solution.status.cpu().reshape(shape))
+        return Solved(values.reshape(*members.shape, *values.shape[1:]), solution.status.cpu().reshape(members.shape))
+
+    def _solution(self, members: Tensor) -> Solution:
+        """Of members (D, N), by their places among all: all solved where few cost as much."""
+        chosen = members.flatten()
+        if self.network.recalls or len(chosen) * self._pixels < FEW:
+            return self._solved(chosen)
+        spread = self.network.scales.spread
+        exact = self.tolerance * spread.reshape(-1, *(1,) * len(self.network.shapes.grid))
+        return collocated(lambda some: self._solved(chosen[some]), self._numbers(members), exact)
+
+    def _numbers(self, members: Tensor) -> Tensor:
+        """What members (D, N) differ by (D, N, C)."""
+        latents, begun = self.members.latents, []
+        if latents.start is not None:
+            begun = [latents.start]
+        elif len(self.start) > len(self.times):
+            begun = [self.start.phase.flatten(1)]
+        return torch.cat([part[members] for part in (latents.eps, latents.z, self.members.kick, *begun)], 2)
+
+    def _solved(self, chosen: Tensor) -> Solution:
+        rows = chosen % len(self.times)
+        return roll_out(
+            self.network,
+            self.start.select(chosen % len(self.start)),
+            self.members.select(chosen),
+            self.times[rows],
+            self.signals.select(rows) if self.signals else None,
+            self.tolerance,
+        )
 
     def whole(self) -> Solved:
         """All of them, in memory."""
@@ -96,6 +120,11 @@ class Solving:
                 room[block.draws, block.rows] = piece
         assert found is not None, "there is at least one draw of one trajectory"
         return found
+
+
+def _even(count: int, most: int) -> int:
+    """The size of parts that are about equal, each of at most so many."""
+    return math.ceil(count / math.ceil(count / most))
 
 
 def _room(like: Tensor, draws: int, count: int) -> Tensor:

@@ -20,12 +20,13 @@ TIGHT = 1e-8
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The members that `model.forecast` would draw, and where they start (draws * N, order * S)."""
+    """The members that `model.forecast` would draw, and where they start (draws * N, order * S), with N = `count`."""
 
     network: Network
     members: Members
     phase: Tensor
     time: Tensor
+    count: int
 
     @staticmethod
     def drawn(model: GreyBox, history: Trajectories, draws: int, seed: int = 0) -> Ensemble:
@@ -34,12 +35,18 @@ class Ensemble:
             sight = network.observe(history)
             members = network.draw(sight, draws, generator)
         start = Start.of(history, network.physics.order)
-        return Ensemble(network, members, start.phase.float().repeat(draws, 1), start.time[:1])
+        return Ensemble(network, members, start.phase.float().repeat(draws, 1), start.time[:1], len(history))
+
+    def select(self, draws: Tensor) -> Ensemble:
+        """Some draws of every trajectory."""
+        members = torch.arange(len(self.phase)).reshape(-1, self.count)[draws].flatten()
+        return Ensemble(self.network, self.members.select(members), self.phase[members], self.time, self.count)
 
     def double(self) -> Ensemble:
         latents = Latents(self.members.latents.eps.double(), self.members.latents.z.double())
         members = Members(latents, self.members.kick.double())
-        return Ensemble(copy.deepcopy(self.network).double(), members, self.phase.double(), self.time)
+        network = copy.deepcopy(self.network).double()
+        return Ensemble(network, members, self.phase.double(), self.time, self.count)
 
 
 class Field(nn.Module):

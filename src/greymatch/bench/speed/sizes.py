@@ -13,7 +13,7 @@ class Sizes:
     turns: int = 5
     steps: int = 6
     trajectories: int | None = 200
-    fit_seconds: float = 4.0
+    fit_seconds: float = 40.0  # what a fit does a fixed number of times is little of a preset's minutes
     fit_turns: int = 2
     draws: int = 1000
     forecasts: int = 100

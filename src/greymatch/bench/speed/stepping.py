@@ -13,7 +13,7 @@ from greymatch.matching.observed import interpolated
 from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
-from greymatch.training.device import fabric
+from greymatch.training.device import fabric, ranks
 from greymatch.training.loop import Loop
 from greymatch.training.progress import Silent
 from greymatch.training.recipe import recipe
@@ -42,7 +42,8 @@ def loop_for(physics: Physics, data: Trajectories, settings: Settings, folder: P
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     way = recipe(network, train, interpolated(train, settings, physics.order))
     validator = Validator.of(train, settings.window)
-    return Loop(network, way, validator, settings.training, folder, Reporter(Silent(), []), fabric(settings.training))
+    machine, quiet = fabric(settings.training), Reporter(Silent(), [])
+    return Loop(network, way, validator, settings.training, folder, quiet, machine, ranks=ranks(machine))
 
 
 def settle(loop: Loop) -> Loop:

@@ -19,6 +19,7 @@ PARTS = {
     "reading": ("reading", "reading"),
     "start-up": ("starting", "starting"),
     "scaling": ("scaling", "scaling"),
+    "processes": ("processes", "processes"),
 }
 
 
