@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from greymatch.bench.plan import BUDGETS, Run
+from greymatch.bench.plan import BUDGETS, Run, system_named
 from greymatch.bench.summary import Result
 from greymatch.bench.view import View
 
 ALL = "all"
 METHODS = ("vgb-dm", "vbb-dm", "tfm", "physvae", "bb-node")
 SEEDS = (0, 1, 2)
+FIELDS = 50
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,10 @@ class Choice:
     def within(self, minutes: float) -> dict[str, Any]:
         """The budget of a benchmark that has many runs, unless the user set one."""
         return {} if self.changes.keys() & set(BUDGETS) else {"training.minutes": minutes}
+
+    def judged_on(self, system: str) -> dict[str, Any]:
+        """Part of the test split, of fields: to forecast all of them would take longer than to learn."""
+        return {"test": self.test or FIELDS} if system_named(system).physics.grid else {}
 
 
 @dataclass(frozen=True)

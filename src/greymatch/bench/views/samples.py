@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from greymatch.bench.benchmark import Benchmark, Choice, Plan
+from greymatch.bench.benchmark import FIELDS, Benchmark, Choice, Plan
 from greymatch.bench.plan import Run, system_named
 from greymatch.bench.sheet import Row, Sheet
 from greymatch.bench.summary import Result, by_method, by_system, grouped, mse
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 SIZES = (10, 25, 50, 100, 250, 1000)
 MINUTES = 0.5  # of each of many runs
-FIELDS = 50  # of the test split: to forecast them all would take ten times as long as to learn
 NOTES = (
     "Learned from the first so many trajectories of the training split; validated and judged on the whole of the other "
     f"splits (of fields, the first {FIELDS} of the test split), at the same training time.",
@@ -31,12 +30,11 @@ def plan(choice: Choice) -> Plan:
 
 def _sizes(choice: Choice, system: str, method: str, seed: int) -> list[Run]:
     """All sizes the split has."""
-    asked = system_named(system)
-    test = {"test": choice.test or FIELDS} if asked.physics.grid else {}
+    there, test = system_named(system).splits["train"].trajectories, choice.judged_on(system)
     return [
         choice.run(system, method, seed, choice.within(MINUTES), label=f"n{size}", train=size, **test)
         for size in SIZES
-        if size <= asked.splits["train"].trajectories
+        if size <= there
     ]
 
 
