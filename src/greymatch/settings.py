@@ -54,6 +54,12 @@ class ResidualSettings(Section):
         description="beside the net, all products of up to so many states and inputs, point by point; 0: none, null: "
         "two (conv: none), or as many as forecast well before any training",
     )
+    curves: tuple[str, ...] | None = Field(
+        default=None,
+        description="beside states, what is seen of them, as 'saturation(x, 0.5)', 'abs(x_dot, 1)' or, of a field, "
+        "'slope(u along x periodic, 1)', in units of a scale; null: those that explain far more "
+        "than products, before any training",
+    )
     kernel: int = Field(default=1, ge=1, description="size of the first convolution (conv only); 1 is pointwise")
     padding: Literal["circular", "replicate", "zeros"] = Field(
         default="circular", description="beyond the grid (conv only)"
@@ -71,7 +77,8 @@ class ResidualSettings(Section):
     @property
     def pointwise(self) -> bool:
         """Whether the residual at a point of the grid depends on that point alone."""
-        return self.kind != "conv" or self.kernel == 1
+        alone = self.kind != "conv" or self.kernel == 1
+        return alone and not any(" along " in curve for curve in self.curves or ())
 
 
 class MatchingSettings(Section):

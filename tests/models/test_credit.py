@@ -27,6 +27,7 @@ class Field:
     scales_input_spread = torch.tensor([2.0])
     sees_phase, sees_inputs = torch.ones(2), torch.ones(1)
     physics: Any = SimpleNamespace(grid=(), states=("x", "y"))
+    curves = ()
 
     def __init__(self, residual: Any, free: tuple[bool, bool] = (True, True)) -> None:
         self.residual, self.open = residual, torch.tensor(free).float()

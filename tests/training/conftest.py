@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
+from greymatch.data.windows import Windows
+from greymatch.matching.observed import interpolated
+from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Uniform
 from greymatch.settings import Settings
+from greymatch.training.beginning import Beginning, begun
 
 MISSING = 0.5
 
@@ -43,3 +49,20 @@ def tiny() -> Settings:
     """Nets and batches so small that a step takes a millisecond or two."""
     small = {"encoder.width": 16, "encoder.latents": 1, "residual.width": 16, "training.batch": 32}
     return Settings(window=8).updated({**small, "training.validations": 4, "training.steps": 20})
+
+
+@pytest.fixture(scope="session")
+def beginning() -> Callable[..., Beginning]:
+    """`beginning(physics, data, settings, residual__products=2)`: how a residual begins, judged by the same data."""
+
+    def begins(physics: Physics, data: Trajectories, settings: Settings, **changes: Any) -> Beginning:
+        settings = settings.updated({name.replace("__", "."): value for name, value in changes.items()})
+        path = interpolated(data, settings, physics.order)
+        window = Windows.of(data, settings.window).gather(torch.zeros(1, dtype=torch.long))
+
+        def build(changes: dict[str, Any]) -> Network:
+            return Network.fitting(physics, settings.updated(changes), Scales.of(data, path), window)
+
+        return begun(build, data, data)
+
+    return begins

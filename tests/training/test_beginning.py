@@ -1,38 +1,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
 
-from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Windows
-from greymatch.matching.observed import interpolated
 from greymatch.models.network import Network
 from greymatch.models.whole import whole
 from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal, Uniform
 from greymatch.settings import Settings
-from greymatch.training.beginning import Beginning, begun
+from greymatch.training.beginning import Beginning
 from greymatch.training.fit import fit
 
 Decays = Callable[..., Trajectories]
-
-
-def beginning(physics: Physics, data: Trajectories, settings: Settings, **changes: Any) -> Beginning:
-    settings = settings.updated({name.replace("__", "."): value for name, value in changes.items()})
-    path = interpolated(data, settings, physics.order)
-    window = Windows.of(data, settings.window).gather(torch.zeros(1, dtype=torch.long))
-
-    def build(products: int | None) -> Network:
-        return Network.fitting(
-            physics, settings.updated({"residual.products": products}), Scales.of(data, path), window
-        )
-
-    return begun(build, settings.residual.products, data, data)
+Begin = Callable[..., Beginning]
 
 
 def said(network: Network, z: float) -> torch.Tensor:
@@ -43,7 +27,7 @@ def said(network: Network, z: float) -> torch.Tensor:
 
 
 def test_what_is_the_same_everywhere_needs_no_z_and_no_more_than_two_factors(
-    decay: Physics, decays: Decays, tiny: Settings
+    decay: Physics, decays: Decays, tiny: Settings, beginning: Begin
 ):
     network = beginning(decay, decays(30), tiny).network
     assert network.settings.residual.products == 2
@@ -51,7 +35,7 @@ def test_what_is_the_same_everywhere_needs_no_z_and_no_more_than_two_factors(
     assert float(said(network, 0.0).std()) < 0.1 * float(said(network, 0.0).abs().mean())  # a constant is missing
 
 
-def test_a_cubic_law_is_given_products_of_three(decay: Physics, decays: Decays, tiny: Settings):
+def test_a_cubic_law_is_given_products_of_three(decay: Physics, decays: Decays, tiny: Settings, beginning: Begin):
     times = decays(24).times
     start = torch.linspace(0.5, 2.0, 24, dtype=torch.float64)[:, None]
     values = start / (1 + 2 * start.square() * times).sqrt()  # x' = -x^3
@@ -60,14 +44,14 @@ def test_a_cubic_law_is_given_products_of_three(decay: Physics, decays: Decays, 
     assert beginning(nothing_known, data, tiny).network.settings.residual.products == 3
 
 
-def test_who_cannot_be_regressed_begins_as_nothing(decay: Physics, decays: Decays, tiny: Settings):
+def test_who_cannot_be_regressed_begins_as_nothing(decay: Physics, decays: Decays, tiny: Settings, beginning: Begin):
     for changes in ({"residual__products": 0}, {"method": "bb-node"}, {"residual__composition": "multiplicative"}):
         begins = beginning(decay, decays(12), tiny, **changes)
         assert not bool(said(begins.network, 1.0).any()), changes
         assert not begins.held
 
 
-def test_a_law_of_few_terms_gives_parameters_what_is_theirs(decays: Decays, tiny: Settings):
+def test_a_law_of_few_terms_gives_parameters_what_is_theirs(decays: Decays, tiny: Settings, beginning: Begin):
     """x' = -rate x - k x^2, with rates far from the middle of their prior, which no quadratic term could be."""
     times = decays(40).times
     generator = torch.Generator().manual_seed(3)
@@ -85,7 +69,7 @@ def test_a_law_of_few_terms_gives_parameters_what_is_theirs(decays: Decays, tiny
     torch.testing.assert_close(found, rate, atol=0.01, rtol=0)
 
 
-def test_a_law_that_is_no_sum_of_products_is_left_to_the_net(decays: Decays, tiny: Settings):
+def test_a_law_that_is_no_sum_of_products_is_left_to_the_net(decays: Decays, tiny: Settings, beginning: Begin):
     times = decays(24).times
     start = torch.linspace(0.5, 2.0, 24, dtype=torch.float64)[:, None]
     values = (start - times * 0.4).clamp_min(0.0) + 0.3 * torch.sin(9 * start + 7 * times).abs()
@@ -95,7 +79,9 @@ def test_a_law_that_is_no_sum_of_products_is_left_to_the_net(decays: Decays, tin
     assert not bool(said(begins.network, 1.0).any())
 
 
-def test_a_field_that_forecasts_well_is_held_until_latents_are_settled(decay: Physics, decays: Decays, tiny: Settings):
+def test_a_field_that_forecasts_well_is_held_until_latents_are_settled(
+    decay: Physics, decays: Decays, tiny: Settings, beginning: Begin
+):
     first = beginning(decay, decays(12), tiny)
     assert first.held
     settings = tiny.updated({"training.settle": 0.01})
@@ -106,7 +92,7 @@ def test_a_field_that_forecasts_well_is_held_until_latents_are_settled(decay: Ph
     torch.testing.assert_close(after[products], before[products], atol=1e-6, rtol=0)
 
 
-def test_physics_that_miss_nothing_keep_what_is_theirs(decays: Decays, tiny: Settings):
+def test_physics_that_miss_nothing_keep_what_is_theirs(decays: Decays, tiny: Settings, beginning: Begin):
     """Rates far from the middle of their prior, which a linear product could make up for."""
     times = decays(20).times
     rate = torch.linspace(1.7, 1.9, 20, dtype=torch.float64)[:, None]
@@ -120,7 +106,7 @@ def test_physics_that_miss_nothing_keep_what_is_theirs(decays: Decays, tiny: Set
     torch.testing.assert_close(found, rate, atol=0.01, rtol=0)
 
 
-def test_fields_begin_as_a_regression_too(tiny: Settings):
+def test_fields_begin_as_a_regression_too(tiny: Settings, beginning: Begin):
     """u' = d u_xx + r u (1 - u), of which diffusion is known, with both numbers each trajectory's own."""
     generator = torch.Generator().manual_seed(0)
     count, cells, spacing = 16, 24, 0.25

@@ -47,10 +47,8 @@ def distil(network: Network, data: Trajectories, seed: int = 0) -> Distilled:
         latents = network.central(network.look(window)).latents
     places = _places(network, data, seed)
     residual = _asked(network, places, latents)
-    names = network.physics.phase + network.physics.inputs
-    columns = torch.cat([places.phase, *([] if places.inputs is None else [places.inputs])], 1)
     return Distilled(
-        columns=dict(zip(names, columns.double().unbind(1), strict=True)),
+        columns=_columns(network, places),
         residual=residual.double(),
         speed=places.top.double().square().mean(0).sqrt(),
         slopes=_slopes(network, places, latents).double(),
@@ -67,7 +65,7 @@ def _check(network: Network) -> None:
         )
     for good, what in (
         (settings.composition == "additive", f"composition {settings.composition!r}"),
-        (settings.pointwise, f"kernel {settings.kernel}"),
+        (settings.kind != "conv" or settings.kernel == 1, f"kernel {settings.kernel}"),
         (not settings.sees_time, "sees_time = true"),
     ):
         if not good:
@@ -95,10 +93,12 @@ def _first_window(network: Network, data: Trajectories) -> Window:
 
 @dataclass(frozen=True)
 class _Places:
-    """`phase` (M, order*S), `inputs` (M, U) or None, and `top` (M, S), the highest derivative of the data there."""
+    """`phase` (M, order*S), the `state` (M, C) that is visible of it, `inputs` (M, U) or None, and `top` (M, S), the
+    highest derivative of the data there."""
 
     times: Tensor
     phase: Tensor
+    state: Tensor
     inputs: Tensor | None
     top: Tensor
 
@@ -112,15 +112,25 @@ def _places(network: Network, data: Trajectories, seed: int) -> _Places:
     matched = path.at(rows, times)
     phase = torch.cat([matched.position] + [matched.velocity] * (physics.order - 1), 2)[:, 0]
     top = matched.velocity if matched.acceleration is None or physics.order == 1 else matched.acceleration
-    top = top[:, 0]
+    top, state = top[:, 0], network.dynamics.visible(phase)
     if physics.grid:
         pixel = torch.randint(phase.shape[2:].numel(), (len(rows),), generator=generator).to(phase.device)
-        phase, top = (
+        phase, state, top = (
             part.flatten(2).gather(2, pixel[:, None, None].expand(-1, part.shape[1], 1))[..., 0]
-            for part in (phase, top)
+            for part in (phase, state, top)
         )
     inputs = data.inputs.at(rows, times)[:, 0].float() if data.inputs else None
-    return _Places(times[:, 0], phase, inputs, top)
+    return _Places(times[:, 0], phase, state, inputs, top)
+
+
+def _columns(network: Network, places: _Places) -> dict[str, Tensor]:
+    """Variables and curves (M,), by their names."""
+    physics, curves = network.physics, network.dynamics.curves
+    columns = [*places.phase.unbind(1), *(() if places.inputs is None else places.inputs.unbind(1))]
+    bent = places.state[:, places.state.shape[1] - len(curves) :].unbind(1)
+    columns += [column * curve.unit for curve, column in zip(curves, bent, strict=True)]
+    names = (*physics.phase, *physics.inputs, *(curve.words for curve in curves))
+    return {name: column.double() for name, column in zip(names, columns, strict=True)}
 
 
 def _slopes(network: Network, places: _Places, latents: Latents) -> Tensor:
@@ -149,11 +159,11 @@ def _inner(data: Trajectories, generator: torch.Generator) -> tuple[Tensor, Tens
 def _asked(network: Network, places: _Places, latents: Latents) -> Tensor:
     """The residual (N, M, S) at every place with every trajectory's latents."""
     count, axes = len(latents.z), (1,) * len(network.physics.grid)
-    phase = places.phase.reshape(1, *places.phase.shape, *axes).expand(count, *places.phase.shape, *axes)
+    state = places.state.reshape(1, *places.state.shape, *axes).expand(count, *places.state.shape, *axes)
     inputs = None if places.inputs is None else places.inputs.expand(count, *places.inputs.shape)
-    nothing = phase.new_zeros(count, len(places.times), len(network.physics.states), *axes)
+    nothing = state.new_zeros(count, len(places.times), len(network.physics.states), *axes)
     with torch.no_grad():
-        parts = network.dynamics.completed(
-            places.times.expand(count, -1), phase, latents.over(len(places.times)), inputs, nothing
+        learned = network.dynamics.said(
+            state, places.times.expand(count, -1), latents.over(len(places.times)), inputs, nothing
         )
-    return parts.residual.flatten(2)
+    return network.dynamics.composed(nothing, learned).residual.flatten(2)

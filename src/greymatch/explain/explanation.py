@@ -11,6 +11,7 @@ from torch import Tensor
 
 from greymatch.errors import GreymatchError
 from greymatch.explain.terms import Term
+from greymatch.models.curves import Curve, curves_of
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal, Prior
 from greymatch.settings import Settings
@@ -100,7 +101,10 @@ class Explanation:
             raise GreymatchError(f"the physics already has parameters {taken}; rename them before `explain`.")
         return Physics(
             Completed(
-                known, {state: tuple(one.term for one in terms) for state, terms in self.missing.items()}, self.names
+                known,
+                {state: tuple(one.term for one in terms) for state, terms in self.missing.items()},
+                self.names,
+                curves_of(known, self.settings.residual.curves or ()),
             ),
             known.states,
             {**known.params, **priors},
@@ -141,12 +145,14 @@ class Completed:
     known: Physics
     terms: Mapping[str, tuple[Term, ...]]
     names: Mapping[tuple[str, Term], str]
+    curves: tuple[Curve, ...] = ()
 
     def __call__(self, t: Any, x: Any, p: Any, u: Any = None) -> dict[str, Any]:
         given = self.known.function(t, x, p, u) if self.known.inputs else self.known.function(t, x, p)
         columns = {name: getattr(x, name) for name in self.known.phase}
         like = columns[self.known.phase[0]]
         columns |= {name: getattr(u, name) + torch.zeros_like(like) for name in self.known.inputs}
+        columns |= {one.words: one(columns[one.of], self.known.grid) * one.unit for one in self.curves}
         return {
             state: given[state]
             + sum(getattr(p, self.names[state, term]) * term.values(columns) for term in self.terms[state])

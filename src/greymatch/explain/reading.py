@@ -14,7 +14,7 @@ from greymatch.explain.distil import Distilled, distil
 from greymatch.explain.explanation import Coefficient, Explanation
 from greymatch.explain.own_words import without_own_words
 from greymatch.explain.settle import few, settle
-from greymatch.explain.terms import Term, candidates
+from greymatch.explain.terms import Term, candidates, curved
 from greymatch.models.sparse import Fit, simplest
 from greymatch.physics.physics import Physics
 
@@ -30,7 +30,8 @@ FOLLOWS = 0.7  # least correlation of a coefficient with what it is said to foll
 def explain(
     model: GreyBox, data: Trajectories, degree: int = 3, among: Sequence[str] | None = None, seed: int = 0
 ) -> Explanation:
-    """The residual of `model` as a sparse polynomial of `degree` in states, velocities and inputs.
+    """The residual of `model` as a sparse polynomial of `degree` in states, velocities and inputs, and in the curves of
+    these that it sees.
 
     ```python
     explanation = model.explain(train)
@@ -44,7 +45,8 @@ def explain(
     """
     network, data = model.network, few(data.trimmed().to("cpu"))
     distilled = distil(network, data.to(model.device), seed)
-    terms = candidates(_variables(network.physics, among or network.settings.residual.among), degree)
+    names = _variables(network.physics, among or network.settings.residual.among)
+    terms = candidates(names, degree) + curved(names, [one.words for one in network.dynamics.curves if one.of in names])
     design = torch.stack([term.values(distilled.columns) for term in terms], -1)
     said = _said(network, distilled, terms, design)
     sizes = dict(zip(terms, design.square().mean(0).sqrt().tolist(), strict=True))

@@ -63,7 +63,13 @@ def few(data: Trajectories) -> Trajectories:
 
 def untrained(physics: Physics, settings: Settings, data: Trajectories, noise: Tensor) -> Network:
     """A network for a physics without a residual, which asks each window itself."""
-    alone = {"encoder.latents": 0, "encoder.probes": 0, "encoder.refine": True, "method": "vgb-dm"}
+    alone = {
+        "residual.curves": (),
+        "encoder.latents": 0,
+        "encoder.probes": 0,
+        "encoder.refine": True,
+        "method": "vgb-dm",
+    }
     settings = settings.updated(alone)
     path = interpolated(data, settings, physics.order)
     window = Windows.of(data, settings.window).gather(torch.zeros(1, dtype=torch.long))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,7 +30,9 @@ class Term:
 
     @property
     def identifier(self) -> str:
-        return "_".join(f"{name}{power if power > 1 else ''}" for name, power in self.powers) or "constant"
+        """The same as a plain name."""
+        words = "_".join(f"{name}{power if power > 1 else ''}" for name, power in self.powers) or "constant"
+        return re.sub(r"\W+", "_", words).strip("_")
 
     def values(self, columns: dict[str, Tensor]) -> Tensor:
         """The term where the variables have these values, all of one shape."""
@@ -55,3 +59,10 @@ def candidates(names: Sequence[str], degree: int) -> list[Term]:
         Term(tuple((name, int(power)) for name, power in zip(names, row, strict=True) if power))
         for row in library.powers_
     ]
+
+
+def curved(names: Sequence[str], curves: Sequence[str]) -> list[Term]:
+    """Every curve, alone, with any of `names` or with another curve."""
+    alone = [Term(((curve, 1),)) for curve in curves]
+    beside = [Term(((name, 1), (curve, 1))) for curve in curves for name in names]
+    return [*alone, *beside, *(Term(((one, 1), (other, 1))) for one, other in itertools.combinations(curves, 2))]

@@ -29,9 +29,11 @@ class Axes:
 
     @staticmethod
     def of(physics: dict[str, Any], settings: Settings) -> Axes:
-        """Of a described physics: states, velocities, z, inputs, time, parameters, and what is known of each state."""
+        """Of a described physics: states, velocities, curves, z, inputs, time, parameters, what is known of states."""
         states, order = tuple(physics["states"]), physics["order"]
         seen = [*states, *(f"{name}_dot" for name in states * (order - 1))]
+        seen += settings.residual.curves or ()
+        columns = len(seen)
         seen += [f"z{i}" for i in range(settings.encoder.latents)] + list(physics["inputs"])
         seen += ["t"] * settings.residual.sees_time
         if settings.residual.sees_theta:
@@ -40,8 +42,7 @@ class Axes:
             seen += [f"known {name}" for name in states]
         drift = [f"{name}_dot" for name in states] if order == 2 and settings.residual.kinematics == "learned" else []
         degree = FACTORS if settings.residual.products is None else settings.residual.products
-        phase, latents = order * len(states), settings.encoder.latents
-        factors = factors_of_terms(phase, len(seen) - phase, degree, latents)
+        factors = factors_of_terms(columns, len(seen) - columns, degree, settings.encoder.latents)
         terms = [" ".join(sorted(seen[i] for i in term if i < len(seen))) for term in factors]
         return Axes(tuple(seen), tuple(terms), states, (*drift, *states))
 

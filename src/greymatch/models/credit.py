@@ -61,10 +61,10 @@ def credit(dynamics: Dynamics, evidence: Evidence, latents: Latents, noise: Tens
 
 @torch.no_grad()
 def few_terms(
-    dynamics: Dynamics, evidence: Evidence, latents: Latents, noise: Tensor, degree: int
+    dynamics: Dynamics, evidence: Evidence, latents: Latents, noise: Tensor, degree: int, worth: float = WORTH
 ) -> list[tuple[int, int]] | None:
     """The few terms that a residual which is a polynomial of this degree consists of beside what it owes, by equation
-    and column of `candidates`; None if there are too many of these to tell.
+    and column of `candidates`; None if there are too many of these to tell. A term must be `worth` its place.
 
     Terms of a polynomial may cancel, so that one alone explains nothing: from all of them on, the least is dropped.
     """
@@ -78,7 +78,7 @@ def few_terms(
     target = said.residual[rows] - _onto(basis, said.residual[rows])
     floor = float(noise.double().square().mean() / target.square().mean().clamp_min(1e-300))
     fits = eliminations(columns - basis @ (basis.mT @ columns), target)
-    best = min(fits, key=lambda fit: math.log(fit.unexplained**2 + floor + EXACT) + len(fit.kept) * math.log(WORTH))
+    best = min(fits, key=lambda fit: math.log(fit.unexplained**2 + floor + EXACT) + len(fit.kept) * math.log(worth))
     return [places[index] for index in best.kept]
 
 
@@ -211,10 +211,11 @@ def slope(dynamics: Dynamics, times: Tensor, phase: Tensor, inputs: Tensor | Non
 
 
 def _variables(dynamics: Dynamics, evidence: Evidence) -> Tensor:
-    """Phase and inputs (N, W, V, *grid) that the residual sees, in units of their spread, from their own zero on: so
-    terms are written."""
+    """Phase, its curves and inputs (N, W, V, *grid) that the residual sees, in units of their spread, from their own
+    zero on: so terms are written."""
     phase = evidence.phase / dynamics.scales_spread.reshape(-1, *(1,) * len(dynamics.physics.grid))
     seen = phase[:, :, dynamics.sees_phase > 0]
+    seen = torch.cat([seen, dynamics.curved(evidence.phase)], 2) if dynamics.curves else seen
     if evidence.inputs is None:
         return seen
     return variables(seen, (evidence.inputs / dynamics.scales_input_spread)[..., dynamics.sees_inputs > 0])

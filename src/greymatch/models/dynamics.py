@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from greymatch.data.scaling import Scales
 from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.models.composition import COMPOSITIONS
+from greymatch.models.curves import curves_of
 from greymatch.models.latents import Latents
 from greymatch.models.residual import FIELDS
 from greymatch.physics.physics import Physics
@@ -73,11 +74,18 @@ class Dynamics(nn.Module):
         for part, names in (("phase", physics.phase), ("inputs", physics.inputs)):
             visible = [settings.among is None or name in settings.among for name in names]
             self.register_buffer(f"sees_{part}", torch.tensor(visible).float(), persistent=False)
+        self.curves = curves_of(physics, settings.curves or ())
         states = len(physics.states)
         extra = latents + len(physics.inputs) + settings.sees_time
         extra += len(physics.free) * settings.sees_theta + states * self.composition.sees_physics
         self.field = FIELDS[settings.kind](
-            len(physics.phase), extra, states, 1 + self.learns_velocity, len(physics.grid), settings, latents
+            len(physics.phase) + len(self.curves),
+            extra,
+            states,
+            1 + self.learns_velocity,
+            len(physics.grid),
+            settings,
+            latents,
         )
 
     def parts(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Parts:
@@ -107,7 +115,11 @@ class Dynamics(nn.Module):
 
     def learned(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None, known: Tensor) -> Tensor:
         """What the net gives (..., heads*S, *grid), in units of the data and zero in complete equations."""
-        learned = self.field(*self.seen(t, phase, latents, u, known))
+        return self.said(self.visible(phase), t, latents, u, known)
+
+    def said(self, state: Tensor, t: Tensor, latents: Latents, u: Tensor | None, known: Tensor) -> Tensor:
+        """The same of a state that is `visible` already."""
+        learned = self.field(state, self._extra(t, latents, u, known))
         if not self.physics.complete:
             return learned
         return learned * _channels(self.open.repeat(1 + self.learns_velocity), len(self.physics.grid))
@@ -115,12 +127,24 @@ class Dynamics(nn.Module):
     def seen(
         self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None, known: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """What the net sees: the state (..., C, *grid), and all else beside it."""
+        """What the net sees: the state (..., C, *grid) with its curves, and all else beside it."""
+        return self.visible(phase), self._extra(t, latents, u, known)
+
+    def visible(self, phase: Tensor) -> Tensor:
+        """What the net sees of a phase: its values in units of the data, and its curves."""
         axes = len(self.physics.grid)
         state = (phase - _channels(self.scales_center, axes)) / _channels(self.scales_spread, axes)
         if self.settings.among is not None:
             state = state * _channels(self.sees_phase, axes)
-        return state, self._extra(t, latents, u, known)
+        if self.curves:
+            state = torch.cat([state, self.curved(phase)], -1 - axes)
+        return state
+
+    def curved(self, phase: Tensor) -> Tensor:
+        """The curves (..., K, *grid) of a phase (..., order*S, *grid)."""
+        axes = len(self.physics.grid)
+        columns = dict(zip(self.physics.phase, phase.unbind(-1 - axes), strict=True))
+        return torch.stack([curve(columns[curve.of], self.physics.grid) for curve in self.curves], -1 - axes)
 
     def velocity(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Tensor:
         """d(phase)/dt, what a solver integrates."""

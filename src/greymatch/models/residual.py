@@ -63,7 +63,7 @@ class ConvField(nn.Module):
         last = (axes, settings.width, outputs, 1, settings.padding)
         self.heads = nn.ModuleList(zeroed(GridLayer(*last)) for _ in range(heads))
         self.products = None
-        if settings.products and settings.pointwise:
+        if settings.products and settings.kernel == 1:
             of_them = settings.model_copy(update={"degree": settings.products})
             self.products = PolynomialField(state, extra, outputs, heads, axes, of_them, latents)
 
@@ -123,6 +123,13 @@ class PolynomialField(nn.Module):
         seen = _joined(state, extra, self.axes).movedim(channel, 0)
         out = self._weights(seen.new_empty(0)) @ self._powers(seen.flatten(1))
         return out.reshape(-1, *seen.shape[1:]).movedim(0, channel)
+
+    @property
+    def singles(self) -> list[int]:
+        """Which of the `plain_terms` are one thing that is seen, or the constant 1."""
+        terms = self.factors[:: 1 + self.latents]
+        one = max(max(term) for term in terms)
+        return [place for place, term in enumerate(terms) if sum(column < one for column in term) <= 1]
 
     def plain_terms(self, state: Tensor, extra: Tensor) -> Tensor:
         """What the coefficients that do not go with z are multiplied with (..., T), at points without a grid; each

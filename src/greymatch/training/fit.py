@@ -207,8 +207,8 @@ def _beginning(problem: Problem, path: AnyPath, shown: Meter) -> Beginning:
         scales = start.scales_for(problem.physics, scales)
     window = Windows.of(problem.train, settings.window).gather(torch.zeros(1, dtype=torch.long))
 
-    def build(products: int | None) -> Network:
-        chosen = settings.updated({"residual.products": products})
+    def build(changes: dict[str, Any]) -> Network:
+        chosen = settings.updated(changes)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.training.seed)
             network = Network.fitting(problem.physics, chosen, scales, window)
@@ -216,8 +216,8 @@ def _beginning(problem: Problem, path: AnyPath, shown: Meter) -> Beginning:
         return network
 
     if start is None:
-        return begun(build, settings.residual.products, problem.train, problem.held_out)
-    network = build(settings.residual.products)
+        return begun(build, problem.train, problem.held_out)
+    network = build({})
     reuse = start.into(network)
     shown.say(str(reuse))
     return Beginning(network, start.noise if reuse.whole else None)

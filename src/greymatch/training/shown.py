@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -64,6 +65,11 @@ class Shown:
         which = sizes.index(max(sizes))
         first = sum(sizes[:which])
         return slice(first, first + sizes[which]), self.groups[which][1]
+
+    def columns(self, dynamics: Dynamics, field: Callable[[Tensor], Tensor]) -> Tensor:
+        """What `field` makes of a phase (n, W, order*S, *grid), at all points that are looked at (N, P, ...)."""
+        found = [in_rows(field(evidence.phase), dynamics) for _, evidence in self.groups]
+        return torch.cat([_padded(one, self.longest) for one in found])
 
     def points(self, network: Network, part: PolynomialField, at: Tensor, terms: Terms | None = None) -> Points:
         """With parameters `at` (N, L), in latent coordinates; of all products in `part`, or of some terms alone."""

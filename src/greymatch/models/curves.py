@@ -1,0 +1,136 @@
+"""What a law may see of a state beside its value: how it bends and saturates and, of a field, how it slopes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from greymatch.errors import GreymatchError, did_you_mean
+from greymatch.physics.operators import gradient, laplacian
+from greymatch.physics.physics import Physics
+
+ALONG = " along "
+BOUNDARIES = ("periodic", "neumann", "dirichlet")
+TINY = 1e-12
+_WRITTEN = re.compile(rf"(\w+)\((\w+)(?:{ALONG}(\w+) (\w+))?, ([^,()]+)\)")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A function of x / scale and in what `words` it is told.
+
+    The `scales` to try are parts of the usual size of x; for a `number` that has no unit, as an angle, scale 1 too. Of
+    a field, x may be a `difference` of neighbours on the last axis, with a boundary, in units of cells. What words say
+    is the function times a `power` of the scale.
+    """
+
+    words: str
+    function: Callable[[Tensor], Tensor] = torch.clone
+    scales: tuple[float, ...] = (1.0,)
+    number: bool = False
+    difference: Callable[[Tensor, str], Tensor] | None = None
+    power: float = 0.0
+
+
+_FINE = tuple(2.0**power for power in range(-5, 3))
+SHAPES: dict[str, Shape] = {
+    "abs": Shape("|{x}|", torch.abs, power=1.0),
+    "root": Shape("sqrt({x})", lambda x: x.sign() * (x.abs() + TINY).sqrt(), power=0.5),
+    "saturation": Shape("{x}/({s} + |{x}|)", lambda x: x / (1 + x.abs()), _FINE),
+    "hill": Shape("{x}^2/({s}^2 + {x}^2)", lambda x: x.square() / (1 + x.square()), _FINE),
+    "tanh": Shape("tanh({x}/{s})", torch.tanh, _FINE),
+    "sin": Shape("sin({x}/{s})", torch.sin, (0.25, 0.5, 1.0), number=True),
+    "cos": Shape("cos({x}/{s})", torch.cos, (0.25, 0.5, 1.0), number=True),
+    "slope": Shape("d{x}/d{along}", difference=lambda x, boundary: gradient(x, (1.0,), boundary)[0], power=1.0),
+    "bend": Shape("d2{x}/d{along}2", difference=lambda x, boundary: laplacian(x, (1.0,), boundary), power=1.0),
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A `shape` of one state or velocity, in units of a scale: `tanh(v, 0.1)` is tanh(v / 0.1).
+
+    That of neighbours goes `along` an axis of the grid with a boundary: `slope(u along x periodic, 0.2)`.
+    """
+
+    shape: str
+    of: str
+    scale: float
+    along: tuple[str, str] | None = None
+
+    def __str__(self) -> str:
+        where = ALONG + " ".join(self.along) if self.along else ""
+        return f"{self.shape}({self.of}{where}, {self.scale:.6g})"
+
+    @property
+    def words(self) -> str:
+        """As one writes it; the curve times its `unit`."""
+        axis = self.along[0] if self.along else ""
+        text = SHAPES[self.shape].words.format(x=self.of, s=f"{self.scale:.3g}", along=axis)
+        return text.replace(f"({self.of}/1)", f"({self.of})")
+
+    @property
+    def unit(self) -> float:
+        return self.scale ** SHAPES[self.shape].power
+
+    def __call__(self, column: Tensor, grid: tuple[str, ...] = ()) -> Tensor:
+        """Of a state (..., *grid)."""
+        return self.bent(self.before(column, grid))
+
+    def before(self, column: Tensor, grid: tuple[str, ...] = ()) -> Tensor:
+        """What is bent: the state itself, or a difference of its neighbours."""
+        difference = SHAPES[self.shape].difference
+        if difference is None or self.along is None:
+            return column
+        axis = grid.index(self.along[0]) - len(grid)
+        return difference(column.movedim(axis, -1), self.along[1]).movedim(-1, axis)
+
+    def bent(self, column: Tensor) -> Tensor:
+        return SHAPES[self.shape].function(column / self.scale)
+
+    @staticmethod
+    def read(text: str) -> Curve:
+        """From its text."""
+        found = _WRITTEN.fullmatch(text.strip())
+        if found is None:
+            raise GreymatchError(
+                f"`residual.curves` must be written as 'tanh(x, 0.5)' or 'slope(u along x periodic, 1)'; got {text!r}."
+            )
+        shape, of, axis, boundary, scale = found.groups()
+        _check_one_of("shapes", shape, SHAPES)
+        if (axis is None) != (SHAPES[shape].difference is None):
+            raise GreymatchError(f"`residual.curves` must go along an axis if, and only if, they slope; got {text!r}.")
+        if axis is not None:
+            _check_one_of("boundaries", boundary, BOUNDARIES)
+        return Curve(shape, of, _positive(scale, text), None if axis is None else (axis, boundary))
+
+
+def curves_of(physics: Physics, texts: Sequence[str]) -> tuple[Curve, ...]:
+    """Of states and velocities of a physics."""
+    found = tuple(Curve.read(text) for text in texts)
+    for curve in found:
+        _check_one_of("states or velocities", curve.of, physics.phase)
+        if curve.along:
+            _check_one_of("axes of the grid", curve.along[0], physics.grid)
+    return found
+
+
+def _check_one_of(what: str, name: str, known: Sequence[str] | dict[str, Shape]) -> None:
+    if name not in known:
+        raise GreymatchError(
+            f"`residual.curves` must have {what} among {list(known)}; got {name!r}.{did_you_mean(name, known)}"
+        )
+
+
+def _positive(text: str, whole: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise GreymatchError(f"`residual.curves` must have a scale above zero, as in 'tanh(x, 0.5)'; got {whole!r}.")
+    return number
