@@ -12,8 +12,8 @@ def test_sizes_end_with_the_whole_split() -> None:
     sizes = {
         system: [run.train for run in runs if run.system == system] for system in ("pendulum", "reaction_diffusion")
     }
-    assert sizes == {"pendulum": [10, 25, 50, 100, 250, 1000], "reaction_diffusion": [10, 25, 50]}
-    assert (runs[0].name, runs[5].name) == ("pendulum-tfm-n10-0", "pendulum-tfm-n1000-0")
+    assert sizes == {"pendulum": [10, 50, 250, 1000], "reaction_diffusion": [10, 25, 50]}
+    assert (runs[0].name, runs[3].name) == ("pendulum-tfm-n10-0", "pendulum-tfm-n1000-0")
     assert (runs[0].test, runs[-1].test) == (None, 50)
 
 

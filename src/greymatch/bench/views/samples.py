@@ -15,7 +15,7 @@ from greymatch.bench.view import View
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SIZES = (10, 25, 50, 100, 250, 1000)
+SIZES, SIZES_OF_FIELDS = (10, 50, 250, 1000), (10, 25, 50)
 MINUTES = 0.5  # of each of many runs
 NOTES = (
     "Learned from the first so many trajectories of the training split; validated and judged on the whole of the other "
@@ -29,13 +29,9 @@ def plan(choice: Choice) -> Plan:
 
 
 def _sizes(choice: Choice, system: str, method: str, seed: int) -> list[Run]:
-    """All sizes the split has."""
-    there, test = system_named(system).splits["train"].trajectories, choice.judged_on(system)
-    return [
-        choice.run(system, method, seed, choice.within(MINUTES), label=f"n{size}", train=size, **test)
-        for size in SIZES
-        if size <= there
-    ]
+    budget, test = choice.within(MINUTES), choice.judged_on(system)
+    sizes = SIZES_OF_FIELDS if system_named(system).physics.grid else SIZES
+    return [choice.run(system, method, seed, budget, label=f"n{size}", train=size, **test) for size in sizes]
 
 
 def view(results: Sequence[Result]) -> View:
