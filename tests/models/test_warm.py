@@ -84,7 +84,7 @@ def test_a_residual_of_more_states_begins_with_what_it_knows_of_one(small_model:
     both = Trajectories(
         ("other", "angle"), data.times, torch.cat([data.values, data.values], 2), data.mask.repeat(1, 1, 2), data.labels
     )
-    bigger = network(small_model, physics, both)
+    bigger = network(small_model, physics, both, **{"residual.curves": ()})
     found = Warm.of(small_model).into(bigger)
     assert "dynamics.field.trunk.0.weight" in found.partly
     said = [_residual(one, angle=0.3) for one in (small_model.network, bigger)]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -64,3 +65,9 @@ def test_nets_and_window_are_those_of_the_start(decay: Physics, decays: Decays, 
 def test_windows_leave_a_future(decay: Physics, decays: Decays, points: int):
     settings = suited(decay, decays(3).first(points))
     assert 2 <= settings.lengths[-1] <= settings.window < points
+
+
+def test_curves_of_the_start_come_along_with_their_states(decay: Physics, decays: Decays, small_model: GreyBox):
+    curves = {"residual.curves": ["abs(angle_dot, 1)", "root(x, 2)"]}
+    start = replace(Warm.of(small_model), settings=small_model.settings.updated(curves))
+    assert choose(decay, decays(4), start).settings.residual.curves == ("root(x, 2)",)

@@ -9,6 +9,7 @@ from greymatch.data.noise import assumed_noise, with_noise
 from greymatch.data.store import Store, sampled
 from greymatch.data.trajectories import Trajectories
 from greymatch.matching.left_out import left_out_error
+from greymatch.models.curves import Curve
 from greymatch.models.warm import Warm
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
@@ -56,7 +57,7 @@ def choose(physics: Physics, data: Trajectories, start: Warm | None = None) -> S
     """The same with reasons; nets and window are those of `start`, which its weights must fit."""
     preset = _preset(physics)
     found = [] if preset else [*_windows(data), *_interpolant(data), *_nets(data), _budget(data)]
-    found = found if start is None else _overruled(found, _as_in(start))
+    found = found if start is None else _overruled(found, _as_in(start, physics))
     return Suited((preset or Settings()).updated({choice.key: choice.value for choice in found}), found)
 
 
@@ -71,12 +72,14 @@ def _overruled(found: list[Choice], by: list[Choice]) -> list[Choice]:
     return [*by, *(choice for choice in found if choice.key not in keys)]
 
 
-def _as_in(start: Warm) -> list[Choice]:
-    """What decides whether weights fit, where it is not the default."""
-    usual = flat(Settings().model_dump())
+def _as_in(start: Warm, physics: Physics) -> list[Choice]:
+    """What decides whether weights fit, where it is not the default; curves of states that are gone are left behind."""
+    usual, same = flat(Settings().model_dump()), start.settings
+    curves = [text for text in same.residual.curves or () if Curve.read(text).of in physics.phase]
+    same = same.updated({"residual.curves": curves}) if same.residual.curves else same
     return [
         Choice(key, value, "as in the model it starts from")
-        for key, value in flat(start.settings.model_dump()).items()
+        for key, value in flat(same.model_dump()).items()
         if key in ("window", "shortest") or (key.split(".")[0] in SHAPING and value != usual[key])
     ]
 
