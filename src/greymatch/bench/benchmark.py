@@ -14,7 +14,7 @@ from greymatch.bench.view import View
 ALL = "all"
 METHODS = ("vgb-dm", "vbb-dm", "tfm", "physvae", "bb-node")
 SEEDS = (0, 1, 2)
-FIELDS = 50
+FIELDS = 20
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ def test_sizes_end_with_the_whole_split() -> None:
     }
     assert sizes == {"pendulum": [10, 50, 250, 1000], "reaction_diffusion": [10, 25, 50]}
     assert (runs[0].name, runs[3].name) == ("pendulum-tfm-n10-0", "pendulum-tfm-n1000-0")
-    assert (runs[0].test, runs[-1].test) == (None, 50)
+    assert (runs[0].test, runs[-1].test) == (None, 20)
 
 
 def test_the_users_budget_wins_over_the_benchmarks() -> None:
