@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import torch
 
 from greymatch.data.trajectories import Trajectories
@@ -12,7 +14,7 @@ from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal, Uniform
 from greymatch.settings import Settings
-from greymatch.training.beginning import Beginning
+from greymatch.training.beginning import Beginning, Judged, _disputed
 from greymatch.training.fit import fit
 
 Decays = Callable[..., Trajectories]
@@ -138,3 +140,10 @@ def test_fields_begin_as_a_regression_too(tiny: Settings, beginning: Begin):
     assert begins.network.settings.residual.products == 2
     found = physics.push(whole(begins.network, data).mean[:, :1].float()).double()
     torch.testing.assert_close(found, spread, atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize(("error", "disputed"), [(1.2, [0.3, 0.0]), (2.0, [0.0, 0.0])])
+def test_parameters_on_which_laws_disagree_that_forecast_as_well_are_in_dispute(error: float, disputed: list[float]):
+    best, other = torch.zeros(5, 2), torch.tensor([[0.3, 0.0]]).expand(5, 2)
+    judged = [Judged(SimpleNamespace(at=at), found) for at, found in ((best, 1.0), (other, error))]  # pyright: ignore[reportArgumentType]
+    assert _disputed(judged[0], judged).tolist() == pytest.approx(disputed)

@@ -9,9 +9,10 @@ comes near it would have to be unlearned.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
@@ -23,11 +24,10 @@ from greymatch.training.shown import Shown
 from greymatch.training.validation import Validator
 
 MORE_FACTORS = 3  # products of three must leave far less unexplained
-BETTER = 1.5  # what is less simple must forecast so many times better
+BETTER, AS_GOOD = 1.5, 1.5  # what is less simple must forecast so many times better, or is a rival
+OTHER_SCALES = (0.7, 1.4)  # of curves
 WELL = 1e-3  # the error of a typical forecast, relative to the variance and beside noise, that leaves little to learn
-WITHIN = (
-    1.5  # of the doubt about derivatives that noise leaves: a law that errs no more cannot be told from the true one
-)
+WITHIN = 1.5  # of the doubt that noise leaves about derivatives: who errs no more cannot be told from the true law
 Build = Callable[[dict[str, Any]], Network]
 
 
@@ -52,11 +52,22 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     if shown is None or not laws:
         return Beginning(plain)
     judge = Validator.of(held_out, plain.settings.window)
-    law, error = _best([*laws, *_in_curves(build, laws[0], shown)], judge)
     floor = float((plain.observed / plain.scales.spread).square().mean())
-    if error >= WELL + 2 * floor and not (floor and law.beyond_doubt(shown) < WITHIN):
+    laws += _in_curves(build, laws[0], shown, noisy=floor > 0)
+    judged = [Judged(law, judge.error(law.told(), refine=True).typical) for law in laws]
+    best = _best(judged)
+    if best.error >= WELL + 2 * floor and not (floor and best.law.beyond_doubt(shown) < WITHIN):
         return Beginning(plain)
-    return Beginning(law.told(), law.factors.noise.sqrt().float(), held=True)
+    network = best.law.told()
+    network.blind.copy_(_disputed(best, judged))
+    return Beginning(network, best.law.factors.noise.sqrt().float(), held=True)
+
+
+class Judged(NamedTuple):
+    """A law, and the error of its forecasts of a typical trajectory."""
+
+    law: Law
+    error: float
 
 
 def _in_products(build: Build, plain: Network, shown: Shown) -> list[Law]:
@@ -68,25 +79,33 @@ def _in_products(build: Build, plain: Network, shown: Shown) -> list[Law]:
     return [one for law in able for one in in_few_terms(law, shown)]
 
 
-def _in_curves(build: Build, products: Law, shown: Shown) -> list[Law]:
-    """Of curves as well, if they explain far more."""
+def _in_curves(build: Build, products: Law, shown: Shown, noisy: bool) -> list[Law]:
+    """Of curves as well, if they explain far more; in noise, with scales that may be as good, too."""
     if products.network.settings.residual.curves is not None:
         return []
-    network = build({"residual.products": FACTORS})
-    curves = curves_needed(network, shown, products.at)
+    curves = curves_needed(build({"residual.products": FACTORS}), shown, products.at)
     if not curves:
         return []
-    law = regressed(build({"residual.products": FACTORS, "residual.curves": [str(one) for one in curves]}), shown)
-    return [] if law is None else in_few_terms(law, shown)
+    found = []
+    for factor in (1.0, *(OTHER_SCALES if noisy else ())):
+        texts = [str(replace(curve, scale=factor * curve.scale)) for curve in curves]
+        law = regressed(build({"residual.products": FACTORS, "residual.curves": texts}), shown)
+        found += [] if law is None else in_few_terms(law, shown)
+    return found
 
 
-def _best(laws: list[Law], judge: Validator) -> tuple[Law, float]:
-    """The simplest, unless a later one forecasts a typical trajectory clearly better; and its error."""
-    errors = [judge.error(law.told(), refine=True).typical for law in laws]
-    best = 0
-    for place, error in enumerate(errors):
-        best = place if BETTER * error < errors[best] else best
-    return laws[best], errors[best]
+def _best(judged: list[Judged]) -> Judged:
+    """The simplest, unless a later one forecasts clearly better."""
+    best = judged[0]
+    for one in judged:
+        best = one if BETTER * one.error < best.error else best
+    return best
+
+
+def _disputed(best: Judged, judged: list[Judged]) -> Tensor:
+    """Standard deviations (L,) of the parameters between laws that forecast about as well: any may be the true one."""
+    rivals = [one.law.at for one in judged if one.error < AS_GOOD * best.error]
+    return torch.stack([(at - best.law.at).square().mean(0).sqrt() for at in rivals]).amax(0)
 
 
 def _numbers(network: Network) -> list[int | None]:

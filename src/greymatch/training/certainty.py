@@ -23,13 +23,13 @@ PRIOR, ROUNDING = 1.0, 2e-6  # nothing is less certain than the prior, or more t
 
 
 def calibrate_parameters(network: Network, data: Trajectories) -> None:
-    """Set `network.doubt` and `network.blind`."""
+    """Set `network.doubt`, and add to `network.blind`, which knows what laws disagree on that may all be true."""
     if network.shapes.free:
         some = data.select(slice(MOST_TRAJECTORIES))
         found = _estimates(network, some)
         factor = torch.maximum(_disagreement(found), _against_all(network, some, found))
         network.doubt.copy_(factor.clamp(LEAST_FACTOR, MOST_FACTOR))
-        network.blind.copy_(_hidden(network, some))
+        network.blind.copy_((network.blind.square() + _hidden(network, some).square()).sqrt().clamp_max(PRIOR))
 
 
 class Estimates(NamedTuple):
