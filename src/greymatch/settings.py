@@ -75,10 +75,14 @@ class ResidualSettings(Section):
     )
 
     @property
+    def convolves(self) -> bool:
+        """Whether the net itself sees neighbours on the grid."""
+        return self.kind == "conv" and self.kernel > 1
+
+    @property
     def pointwise(self) -> bool:
         """Whether the residual at a point of the grid depends on that point alone."""
-        alone = self.kind != "conv" or self.kernel == 1
-        return alone and not any(" along " in curve for curve in self.curves or ())
+        return not self.convolves and not any(" along " in curve for curve in self.curves or ())
 
 
 class MatchingSettings(Section):

@@ -33,3 +33,9 @@ def test_a_term_is_the_product_of_its_powers():
 def test_a_library_that_cannot_be_is_refused(names: tuple[str, ...], degree: int, message: str):
     with pytest.raises(GreymatchError, match=message):
         candidates(names, degree)
+
+
+def test_terms_that_differ_have_names_that_differ():
+    named = [Term(((name, 1), ("v", 1))).identifier for name in ("v", "|v|", "sqrt(v)", "v/(0.5 + |v|)", "dv/dx")]
+    assert len(set(named)) == len(named)
+    assert all(name.isidentifier() for name in named)

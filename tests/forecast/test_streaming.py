@@ -148,3 +148,21 @@ def test_a_place_that_will_not_do_is_refused(
     (tmp_path / "x.zarr").mkdir()
     with pytest.raises(GreymatchError, match=told):
         asked.forecast(history, times, out=tmp_path / name)
+
+
+def test_blocks_of_another_size_do_not_go_on_with_a_store(
+    asked: GreyBox, history, times, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, put = tmp_path / "f.zarr", Journal.add
+
+    def stopped(self: Journal, number: int) -> None:
+        put(self, number)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as few:
+        few.setattr(solving, "MEMBERS_AT_ONCE", 7)
+        few.setattr(Journal, "add", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            asked.forecast(history, times, draws=5, out=out)
+    with pytest.raises(GreymatchError):
+        asked.forecast(history, times, draws=5, out=out, resume=True)

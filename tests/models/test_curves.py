@@ -70,3 +70,20 @@ def test_slopes_and_bends_of_a_wave_are_waves(axis: int):
 def test_errors_say_what_is_wrong(text: str, said: str):
     with pytest.raises(GreymatchError, match=said):
         curves_of(PHYSICS, [text])
+
+
+def test_curves_that_are_told_in_the_same_words_are_refused():
+    with pytest.raises(GreymatchError, match="must differ"):
+        curves_of(PHYSICS, ["slope(u along x periodic, 1)", "slope(u along x neumann, 1)"])
+
+
+def test_a_residual_has_no_curves_of_what_it_may_not_depend_on():
+    with pytest.raises(GreymatchError, match=r"among \[\]; got 'u'"):
+        curves_of(PHYSICS, ["tanh(u, 1)"], among=["push"])
+
+
+def test_a_curve_fits_where_its_state_and_its_axis_are():
+    flat = Physics(lambda t, x, p: {"u": 0 * x.u}, ["u"], grid=("x",))
+    assert Curve.read("slope(u along x periodic, 1)").fits(flat)
+    assert not Curve.read("slope(u along y periodic, 1)").fits(flat)
+    assert not Curve.read("tanh(w, 1)").fits(flat)

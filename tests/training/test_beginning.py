@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -140,6 +141,12 @@ def test_fields_begin_as_a_regression_too(tiny: Settings, beginning: Begin):
     assert begins.network.settings.residual.products == 2
     found = physics.push(whole(begins.network, data).mean[:, :1].float()).double()
     torch.testing.assert_close(found, spread, atol=1e-3, rtol=0)
+
+
+def test_what_stands_still_begins_without_an_error(decays: Decays, tiny: Settings, beginning: Begin):
+    data = decays(10)
+    still = replace(data, values=data.values[:, :1].expand_as(data.values).clone())
+    assert beginning(Physics(lambda t, x, p: {"x": 0 * x.x}, ["x"]), still, tiny).network.blind.shape == (0,)
 
 
 @pytest.mark.parametrize(("error", "disputed"), [(1.2, [0.3, 0.0]), (2.0, [0.0, 0.0])])

@@ -59,6 +59,13 @@ def test_what_cannot_be_credited_hides_nothing(decays: Callable[..., Trajectorie
     assert network.blind.tolist() == pytest.approx([ROUNDING])
 
 
+def test_what_laws_disagree_on_is_added(decays: Callable[..., Trajectories]):
+    network = Guessing(wrong=[0.01], claimed=[0.1])
+    network.blind.fill_(0.3)
+    doubt(network, decays(10))
+    assert network.blind.tolist() == pytest.approx([0.3])
+
+
 def test_without_two_windows_to_compare_nothing_changes(decays: Callable[..., Trajectories]):
     assert doubt(Guessing(wrong=[0.5], claimed=[0.1]), decays(60).first(9)) == [1.0]
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from greymatch.settings import Settings
 from greymatch.simulation.simulate import simulate
 from greymatch.training.beginning import Beginning
 from greymatch.training.fit import fit
+from greymatch.training.loop import Loop
 
 Begin = Callable[..., Beginning]
 ROWS, CELLS = 40, 24
@@ -122,3 +124,34 @@ def test_what_goes_with_a_field_is_found_along_its_axis(boundary: str, tiny: Set
     assert (curve.shape, curve.along) == ("slope", ("x", boundary))
     told = physics.push(whole(begins.network, data).mean[:, :1].float())[:, 0].double()
     torch.testing.assert_close(told, torch.as_tensor(data.truth["d"]), atol=2e-3, rtol=0)
+
+
+@pytest.mark.parametrize("products", [1, 3])
+def test_who_asks_for_so_many_factors_gets_them(
+    products: int, saturated: Trajectories, tiny: Settings, beginning: Begin
+):
+    begins = beginning(NOTHING_KNOWN, saturated, tiny, residual__products=products)
+    assert begins.network.settings.residual.products == products
+
+
+def test_a_residual_that_sees_no_state_has_no_curves(saturated: Trajectories, tiny: Settings, beginning: Begin):
+    begins = beginning(NOTHING_KNOWN, saturated, tiny, residual__among=[])
+    assert not begins.network.settings.residual.curves
+
+
+def test_a_resumed_run_keeps_its_curves_and_chooses_nothing_again(
+    saturated: Trajectories, tiny: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(self: Loop) -> None:
+        self.checkpoint()
+        raise KeyboardInterrupt
+
+    asked = {"settings": tiny, "steps": 4, "folder": tmp_path, "quiet": True}
+    with monkeypatch.context() as stopping:
+        stopping.setattr(Loop, "_advance", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fit(NOTHING_KNOWN, saturated, saturated, **asked)
+    monkeypatch.setattr("greymatch.training.fit.begun", lambda *given: pytest.fail("it was chosen again"))
+    resumed = fit(NOTHING_KNOWN, saturated, saturated, resume=True, **asked)
+    curve = (resumed.settings.residual.curves or ("none",))[0]
+    assert curve.startswith("saturation(x, 0.5")

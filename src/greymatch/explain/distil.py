@@ -65,7 +65,7 @@ def _check(network: Network) -> None:
         )
     for good, what in (
         (settings.composition == "additive", f"composition {settings.composition!r}"),
-        (settings.kind != "conv" or settings.kernel == 1, f"kernel {settings.kernel}"),
+        (not settings.convolves, f"kernel {settings.kernel}"),
         (not settings.sees_time, "sees_time = true"),
     ):
         if not good:

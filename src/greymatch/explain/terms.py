@@ -32,7 +32,7 @@ class Term:
     def identifier(self) -> str:
         """The same as a plain name."""
         words = "_".join(f"{name}{power if power > 1 else ''}" for name, power in self.powers) or "constant"
-        return re.sub(r"\W+", "_", words).strip("_")
+        return re.sub(r"\W+", "_", re.sub(r"\|(\w+)\|", r"abs_\1", words)).strip("_")
 
     def values(self, columns: dict[str, Tensor]) -> Tensor:
         """The term where the variables have these values, all of one shape."""

@@ -25,6 +25,7 @@ HIGHEST = 4  # degree
 FOR_EACH, BESIDE = 3, 8  # members solved for each term of a polynomial, and some more
 CHECKS = 3  # one of so many of them
 SHARE = 0.25  # of the members that are solved at most, unless all of them are
+TERMS_AT_ONCE = 2**23
 NOTHING = 1e-9  # in units of the variance that coordinates have
 RIDGE = 1e-12
 SLACK = 3.0  # of what is foreseen of higher degrees
@@ -88,10 +89,12 @@ class _Paths:
         self.steps = max(self.steps, found.steps)
 
     def carry(self, rows: Tensor, degree: int, size: int) -> None:
-        """Sums of the first `size` members become the paths of the others."""
-        given, others = self.order[rows].split([size, self.order.shape[1] - size], 1)
-        places = self._among_all(rows, others)
-        self.values[places], self.status[places] = self._summed(rows, degree, given, others), int(Status.SOLVED)
+        """Sums of the first `size` members become the paths of the others, for some trajectories at a time."""
+        draws, numbers = self.order.shape[1], self.places.shape[2]
+        for some in rows.split(max(1, TERMS_AT_ONCE // (draws * math.comb(numbers + degree, degree)))):
+            given, others = self.order[some].split([size, draws - size], 1)
+            places = self._among_all(some, others)
+            self.values[places], self.status[places] = self._summed(some, degree, given, others), int(Status.SOLVED)
 
     def judged(self, rows: Tensor, degree: int, size: int, highest: int) -> Tensor:
         """What to do with each trajectory (n,). If a degree more gains no more than this one did, and the highest would
@@ -144,7 +147,10 @@ def _terms(places: Tensor, degree: int) -> Tensor:
     """All products (n, k, P) of up to `degree` coordinates."""
     seen = torch.nn.functional.pad(places, (1, 0), value=1.0)
     factors = list(combinations_with_replacement(range(seen.shape[2]), degree))
-    return seen[..., torch.tensor(factors, dtype=torch.long, device=seen.device)].prod(-1)
+    terms = seen.new_ones(*seen.shape[:2], len(factors))
+    for columns in torch.tensor(factors, dtype=torch.long, device=seen.device).unbind(1):
+        terms *= seen.index_select(2, columns)
+    return terms
 
 
 def _weights(known: Tensor, wanted: Tensor) -> Tensor:

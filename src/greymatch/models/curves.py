@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -73,6 +73,19 @@ class Curve:
         text = SHAPES[self.shape].words.format(x=self.of, s=f"{self.scale:.3g}", along=axis)
         return text.replace(f"({self.of}/1)", f"({self.of})")
 
+    def fits(self, physics: Physics) -> bool:
+        """Whether a physics has what it is of."""
+        return self.of in physics.phase and (self.along is None or self.along[0] in physics.grid)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether its form depends on the scale, or only its unit."""
+        return len(SHAPES[self.shape].scales) > 1
+
+    def times(self, factor: float) -> Curve:
+        """With another scale, if its form depends on that."""
+        return replace(self, scale=factor * self.scale) if self.scaled else self
+
     @property
     def unit(self) -> float:
         return self.scale ** SHAPES[self.shape].power
@@ -109,11 +122,15 @@ class Curve:
         return Curve(shape, of, _positive(scale, text), None if axis is None else (axis, boundary))
 
 
-def curves_of(physics: Physics, texts: Sequence[str]) -> tuple[Curve, ...]:
-    """Of states and velocities of a physics."""
+def curves_of(physics: Physics, texts: Sequence[str], among: Sequence[str] | None = None) -> tuple[Curve, ...]:
+    """Of states and velocities of a physics, or those among them that a residual may depend on."""
     found = tuple(Curve.read(text) for text in texts)
+    words = [curve.words for curve in found]
+    if len(set(words)) < len(words):
+        raise GreymatchError(f"`residual.curves` must differ from one another; got {list(texts)}. Leave some out.")
     for curve in found:
-        _check_one_of("states or velocities", curve.of, physics.phase)
+        seen = [name for name in physics.phase if among is None or name in among]
+        _check_one_of("states or velocities", curve.of, seen)
         if curve.along:
             _check_one_of("axes of the grid", curve.along[0], physics.grid)
     return found

@@ -74,7 +74,7 @@ class Dynamics(nn.Module):
         for part, names in (("phase", physics.phase), ("inputs", physics.inputs)):
             visible = [settings.among is None or name in settings.among for name in names]
             self.register_buffer(f"sees_{part}", torch.tensor(visible).float(), persistent=False)
-        self.curves = curves_of(physics, settings.curves or ())
+        self.curves = curves_of(physics, settings.curves or (), settings.among)
         states = len(physics.states)
         extra = latents + len(physics.inputs) + settings.sees_time
         extra += len(physics.free) * settings.sees_theta + states * self.composition.sees_physics

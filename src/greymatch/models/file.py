@@ -19,7 +19,7 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
-FORMAT = 7
+FORMAT = 8
 KIND = "greybox"
 
 
@@ -120,7 +120,7 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
         )
         if kind == "polynomial" or (kind == "mlp" and multiplied):
             raise GreymatchError(
-                f"the model was written in format {written}, whose products are not those of format {FORMAT}. "
+                f"the model was written in format {written}, whose products are not those of later ones. "
                 "Fit it again, or use the greymatch that wrote it."
             )
         settings = {**settings, "residual": {**settings["residual"], "products": 0}}

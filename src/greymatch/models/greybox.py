@@ -141,7 +141,7 @@ class GreyBox:
         solving = self._drawn(history, sight, asked, draws, seed, tolerance)
         labels = self._labels(history, solving.times, solving.start)
         if out is not None:
-            identity = self._identity(history, solving.times, (draws, seed, tolerance, refine))
+            identity = self._identity(history, solving.times, (draws, seed, tolerance, refine, solving.shape))
             return stream(solving, labels, identity, Path(out), resume)
         values, status = solving.whole()
         return Forecast(draws=values, status=status, **labels)

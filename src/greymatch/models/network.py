@@ -45,7 +45,7 @@ class Network(nn.Module):
     `noise` (S,) is the relative error of the highest derivative that matching left unexplained; `widening` the
     factor by which validation forecasts ask it and the posterior's standard deviations to grow. `doubt` (L,) is
     that of the parameters by themselves, which a forecast does not see where the residual makes up for them, and
-    `blind` (L,) the standard deviation of what no window sees of their error (see `certainty`).
+    `blind` (L,) the standard deviation of what no window sees of their error (see `beginning` and `certainty`).
     `kicked` is 1 if members of a forecast carry that noise, `refined` if each window is asked itself (see `laplace`)
     and not the encoder alone; else 0. Validation data decide both. `usual` is how badly the field explains windows
     that it knows at worst (see `Laplace.misfit`), 0 if nothing tells; a window beyond that is unlike all of them.

@@ -63,7 +63,7 @@ class ConvField(nn.Module):
         last = (axes, settings.width, outputs, 1, settings.padding)
         self.heads = nn.ModuleList(zeroed(GridLayer(*last)) for _ in range(heads))
         self.products = None
-        if settings.products and settings.kernel == 1:
+        if settings.products and not settings.convolves:
             of_them = settings.model_copy(update={"degree": settings.products})
             self.products = PolynomialField(state, extra, outputs, heads, axes, of_them, latents)
 

@@ -9,7 +9,7 @@ comes near it would have to be unlearned.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -29,6 +29,7 @@ OTHER_SCALES = (0.7, 1.4)  # of curves
 WELL = 1e-3  # the error of a typical forecast, relative to the variance and beside noise, that leaves little to learn
 WITHIN = 1.5  # of the doubt that noise leaves about derivatives: who errs no more cannot be told from the true law
 Build = Callable[[dict[str, Any]], Network]
+HELD = "held"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Beginning:
     noise: Tensor | None = None
     held: bool = False
 
+    def told(self) -> dict[str, Any]:
+        """The settings that were chosen, and whether it is held: what a checkpoint's weights are to be read with."""
+        residual = self.network.settings.residual
+        return {"residual.products": residual.products, "residual.curves": residual.curves, HELD: self.held}
+
 
 def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning:
     """The network that `build` makes with changes of settings, its products set if they forecast well."""
@@ -53,7 +59,8 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
         return Beginning(plain)
     judge = Validator.of(held_out, plain.settings.window)
     floor = float((plain.observed / plain.scales.spread).square().mean())
-    laws += _in_curves(build, laws[0], shown, noisy=floor > 0)
+    asked = plain.settings.residual.products is not None
+    laws += _in_curves(build, laws[0], shown, asked, noisy=floor > 0)
     judged = [Judged(law, judge.error(law.told(), refine=True).typical) for law in laws]
     best = _best(judged)
     if best.error >= WELL + 2 * floor and not (floor and best.law.beyond_doubt(shown) < WITHIN):
@@ -79,17 +86,18 @@ def _in_products(build: Build, plain: Network, shown: Shown) -> list[Law]:
     return [one for law in able for one in in_few_terms(law, shown)]
 
 
-def _in_curves(build: Build, products: Law, shown: Shown, noisy: bool) -> list[Law]:
+def _in_curves(build: Build, products: Law, shown: Shown, asked: bool, noisy: bool) -> list[Law]:
     """Of curves as well, if they explain far more; in noise, with scales that may be as good, too."""
     if products.network.settings.residual.curves is not None:
         return []
-    curves = curves_needed(build({"residual.products": FACTORS}), shown, products.at)
-    if not curves:
-        return []
+    number = {"residual.products": products.network.settings.residual.products if asked else FACTORS}
+    network = build(number)
+    curves = curves_needed(network, shown, products.at) if products_of(network) is not None else ()
+    scaled = noisy and any(curve.scaled for curve in curves)
     found = []
-    for factor in (1.0, *(OTHER_SCALES if noisy else ())):
-        texts = [str(replace(curve, scale=factor * curve.scale)) for curve in curves]
-        law = regressed(build({"residual.products": FACTORS, "residual.curves": texts}), shown)
+    for factor in (1.0, *(OTHER_SCALES if scaled else ())) if curves else ():
+        texts = [str(curve.times(factor)) for curve in curves]
+        law = regressed(build({**number, "residual.curves": texts}), shown)
         found += [] if law is None else in_few_terms(law, shown)
     return found
 
@@ -104,7 +112,7 @@ def _best(judged: list[Judged]) -> Judged:
 
 def _disputed(best: Judged, judged: list[Judged]) -> Tensor:
     """Standard deviations (L,) of the parameters between laws that forecast about as well: any may be the true one."""
-    rivals = [one.law.at for one in judged if one.error < AS_GOOD * best.error]
+    rivals = [one.law.at for one in judged if one.error <= AS_GOOD * best.error]
     return torch.stack([(at - best.law.at).square().mean(0).sqrt() for at in rivals]).amax(0)
 
 
@@ -112,5 +120,5 @@ def _numbers(network: Network) -> list[int | None]:
     """How many factors products are tried with, few before many."""
     asked = network.settings.residual.products
     field = network.dynamics.field if not network.recalls else None
-    free = isinstance(field, MlpField | ConvField) and asked is None and network.settings.residual.pointwise
+    free = isinstance(field, MlpField | ConvField) and asked is None and not network.settings.residual.convolves
     return [FACTORS, MORE_FACTORS] if free else [asked]

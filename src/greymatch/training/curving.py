@@ -35,8 +35,8 @@ def curves_needed(network: Network, shown: Shown, at: Tensor) -> tuple[Curve, ..
     """Few or none, with the parameters of trajectories `at` (N, L)."""
     search = _Search.of(network, shown, at)
     found, left = (), search.left(())
-    while len(found) < MOST_CURVES:
-        more = min(search.candidates(), key=lambda one: search.left((*found, one)))
+    while len(found) < MOST_CURVES and search.columns:
+        more = min(search.candidates(found), key=lambda one: search.left((*found, one)))
         curves = search.refined((*found, more))
         after = search.left(curves)
         if not after < left - math.log(FAR_LESS):
@@ -67,8 +67,12 @@ class _Search:
             open=(dynamics.open > 0).nonzero()[:, 0].tolist(),
         )
 
-    def candidates(self) -> Iterator[Curve]:
+    def candidates(self, found: tuple[Curve, ...]) -> Iterator[Curve]:
+        """Not those that would be told in the same words as one `found`, as slopes with another boundary."""
+        told = {replace(curve, scale=1.0).words for curve in found}
         for curve, column in self.columns.items():
+            if curve.words in told:
+                continue
             size, shape = float(column.square().mean().sqrt().clamp_min(1e-12)), SHAPES[curve.shape]
             yield from (replace(curve, scale=part * size) for part in shape.scales)
             yield from (curve for _ in range(shape.number))
@@ -84,7 +88,7 @@ class _Search:
 
     def _moved(self, curves: tuple[Curve, ...], step: float) -> Iterator[tuple[Curve, ...]]:
         for place, curve in enumerate(curves):
-            if len(SHAPES[curve.shape].scales) > 1:
+            if curve.scaled:
                 for factor in (step, 1 / step):
                     other = replace(curve, scale=curve.scale * factor)
                     yield (*curves[:place], other, *curves[place + 1 :])

@@ -16,6 +16,7 @@ from greymatch.data.scaling import Scales
 from greymatch.data.store import Store, sampled
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
+from greymatch.files import read_tensors
 from greymatch.matching.observed import interpolated
 from greymatch.matching.path import AnyPath
 from greymatch.methods import method_named
@@ -27,7 +28,7 @@ from greymatch.models.warm import Warm
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.training.ahead import ReadAhead
-from greymatch.training.beginning import Beginning, begun
+from greymatch.training.beginning import HELD, Beginning, Build, begun
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
 from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.checks import check_data, check_function, check_same_grid
@@ -137,7 +138,7 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
     check_function(known, problem.train, path)
     session = Session(
         plan=problem.plan(),
-        loop=lambda: _loop(problem, path, folder, trackers, shown, machine),
+        loop=lambda: _loop(problem, path, folder, resume, trackers, shown, machine),
         finish=lambda loop: _saved(problem, loop),
         load=lambda path: load(path, problem.physics),
     )
@@ -167,10 +168,12 @@ def _finished(problem: Problem, loop: Loop) -> GreyBox:
     return GreyBox(problem.physics, loop.network.cpu().float().eval(), record)
 
 
-def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker], shown: Meter, machine: Any) -> Loop:
+def _loop(
+    problem: Problem, path: AnyPath, folder: Path, resume: bool, trackers: list[Tracker], shown: Meter, machine: Any
+) -> Loop:
     settings, train = problem.settings, problem.train
     began = CLOCKS[settings.training.clock]()
-    beginning = _beginning(problem, path, shown)
+    beginning = (_chosen(problem, path, folder / LAST) if resume else None) or _beginning(problem, path, shown)
     spent = CLOCKS[settings.training.clock]() - began
     network = beginning.network.to(machine.device)
     if settings.training.channels_last:
@@ -182,6 +185,7 @@ def _loop(problem: Problem, path: AnyPath, folder: Path, trackers: list[Tracker]
     shared = {"known_noise": beginning.noise, "ranks": ranks(machine), "restock": restock}
     shared["held"] = list(network.dynamics.parameters()) if settles and beginning.held else ()
     shared["spent"] = ranks(machine).agreed(spent)
+    shared["began"] = beginning.told()
     return Loop(network, way, validator, settings.training, folder, Reporter(shown, trackers), machine, **shared)
 
 
@@ -200,8 +204,8 @@ def _restock(network: Network, shelves: Shelves | None) -> Callable[[int], Recip
     return way
 
 
-def _beginning(problem: Problem, path: AnyPath, shown: Meter) -> Beginning:
-    """The network as it begins, by a regression or as another model."""
+def _builder(problem: Problem, path: AnyPath) -> Build:
+    """Makes networks that have yet to learn, with changes of settings."""
     start, settings, scales = problem.start, problem.settings, Scales.of(problem.train, path)
     if start is not None:
         scales = start.scales_for(problem.physics, scales)
@@ -215,12 +219,30 @@ def _beginning(problem: Problem, path: AnyPath, shown: Meter) -> Beginning:
         network.observed.copy_(torch.tensor(problem.train.noise or 0.0))
         return network
 
+    return build
+
+
+def _beginning(problem: Problem, path: AnyPath, shown: Meter) -> Beginning:
+    """The network as it begins, by a regression or as another model."""
+    build, start = _builder(problem, path), problem.start
     if start is None:
         return begun(build, problem.train, problem.held_out)
     network = build({})
     reuse = start.into(network)
     shown.say(str(reuse))
-    return Beginning(network, start.noise if reuse.whole else None)
+    if not reuse.whole:
+        return Beginning(network)
+    network.blind.copy_(start.weights["blind"])
+    return Beginning(network, start.noise)
+
+
+def _chosen(problem: Problem, path: AnyPath, last: Path) -> Beginning | None:
+    """As a run that was stopped began, whose weights are in its checkpoint; None if that does not say."""
+    told = read_tensors(last)[1].get("began") if last.exists() else None
+    if not told:
+        return None
+    changes = {key: value for key, value in told.items() if key != HELD}
+    return Beginning(_builder(problem, path)(changes), held=told[HELD])
 
 
 @contextmanager

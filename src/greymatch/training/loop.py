@@ -59,6 +59,7 @@ class Loop:
     restock: Callable[[int], Recipe] | None = None
     held: Sequence[Tensor] = ()
     spent: float = 0.0
+    began: dict[str, Any] = field(default_factory=dict)
     state: RunState = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,6 +80,7 @@ class Loop:
             gradient=RunningMean.starting(torch.ones((), device=device), 0.99),
             averaged=self._averaging.first(),
             elapsed=self.spent,
+            began=self.began,
         )
         self._clock = CLOCKS[self.settings.clock]
         self._saved = time.monotonic()

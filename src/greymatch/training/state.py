@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ KIND = "run"
 @dataclass
 class RunState:
     """What a step reads and writes besides the weights. `averaged` are the EMA weights that are kept and judged,
-    `settled` the latents of the trajectories since the last `turn` of settling, `course` where noisy ones then went."""
+    `settled` the latents of the trajectories since the last `turn` of settling, `course` where noisy ones then went.
+    `began` tells what was chosen before the first step, so that a resumed run need not choose again."""
 
     noise: RunningMean
     gradient: RunningMean
@@ -38,6 +39,7 @@ class RunState:
     best_step: int = 0
     waited: int = 0
     finished: bool = False
+    began: dict[str, Any] = field(default_factory=dict)
 
     def numbers(self) -> dict[str, Any]:
         names = (
@@ -53,6 +55,7 @@ class RunState:
             "best_step",
             "waited",
             "finished",
+            "began",
         )
         return {name: getattr(self, name) for name in names}
 

@@ -75,7 +75,7 @@ def _overruled(found: list[Choice], by: list[Choice]) -> list[Choice]:
 def _as_in(start: Warm, physics: Physics) -> list[Choice]:
     """What decides whether weights fit, where it is not the default; curves of states that are gone are left behind."""
     usual, same = flat(Settings().model_dump()), start.settings
-    curves = [text for text in same.residual.curves or () if Curve.read(text).of in physics.phase]
+    curves = [text for text in same.residual.curves or () if Curve.read(text).fits(physics)]
     same = same.updated({"residual.curves": curves}) if same.residual.curves else same
     return [
         Choice(key, value, "as in the model it starts from")
