@@ -13,6 +13,7 @@ from greymatch.bench.views import BENCHMARKS
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_benchmark_writes_its_files(name: str, result: Any, tmp_path: Path) -> None:
     results = [result("vgb-dm", 1.0), result("vgb-dm", 3.0, seed=1), result("vbb-dm", 2.0), result("gb-dm", None)]
+    results += [result("vgb-dm", 1.0, label=label) for label in ("whole", "net")]  # of an ablation
     written = write_view(name, BENCHMARKS[name].view(results), results, tmp_path, {"quick": False})
     assert {path.name for path in written.files} == {path.name for path in tmp_path.iterdir()}
     assert {f"{name}.{suffix}" for suffix in ("json", "csv", "md", "png")} <= {path.name for path in written.files}

@@ -193,3 +193,13 @@ def test_what_cannot_be_read_is_refused_with_help(case, tmp_path):
 def test_a_folder_that_cannot_be_written_to_is_named(kind):
     with pytest.raises(GreymatchError, match=rf"cannot write '/proc/self/a\.{kind}': .*choose another folder"):
         write(good(), f"/proc/self/a.{kind}")
+
+
+def test_text_of_a_table_that_is_no_text_is_told(tmp_path: Path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    broken = pa.StringArray.from_buffers(1, pa.py_buffer(bytes([0, 0, 0, 0, 2, 0, 0, 0])), pa.py_buffer(b"a\xff"))
+    pq.write_table(pa.table({"trajectory": broken, "time": [0.0], "x": [1.0]}), tmp_path / "a.parquet")
+    with pytest.raises(GreymatchError, match=r"could not be read as \.parquet: Invalid UTF8"):
+        read(tmp_path / "a.parquet")

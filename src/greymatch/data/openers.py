@@ -103,7 +103,12 @@ def _csv(path: Path) -> pd.DataFrame:
 
 
 def _parquet(path: Path) -> pd.DataFrame:
-    return pd.read_parquet(path, dtype_backend="pyarrow")  # columns stay as they are read, without a copy
+    import pyarrow
+
+    table = pd.read_parquet(path, dtype_backend="pyarrow")  # columns stay as they are read, without a copy
+    for column in table.columns[table.dtypes == "string[pyarrow]"]:
+        pyarrow.array(table[column]).validate(full=True)  # text is first read where it is used
+    return table
 
 
 READERS: dict[str, Callable[[Path], Source]] = {
