@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from greymatch.data.read import read
@@ -66,6 +66,7 @@ def spoiled(content: bytes, kept: float, edits: list[tuple[float, int]]) -> byte
 @pytest.mark.parametrize("kind", ["csv", "parquet", "nc", "npz"])
 @settings(max_examples=60)
 @given(kept=st.one_of(st.just(1.0), st.floats(0, 1)), edits=EDITS)
+@example(kept=1.0, edits=[(0.0075, 128)])  # of a table, text that is none
 def test_spoiled_files_do_no_harm(kind, kept, edits, whole):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"a.{kind}"

@@ -106,8 +106,9 @@ def _parquet(path: Path) -> pd.DataFrame:
     import pyarrow
 
     table = pd.read_parquet(path, dtype_backend="pyarrow")  # columns stay as they are read, without a copy
-    for column in table.columns[table.dtypes == "string[pyarrow]"]:
-        pyarrow.array(table[column]).validate(full=True)  # text is first read where it is used
+    for _, column in table.items():
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            pyarrow.array(column).validate(full=True)  # text is first read where it is used
     return table
 
 
