@@ -64,6 +64,7 @@ def test_slopes_and_bends_of_a_wave_are_waves(axis: int):
         ("tanh(u along x periodic, 1)", "if, and only if"),
         ("slope(u, 1)", "if, and only if"),
         ("slope(u along z periodic, 1)", "axes of the grid"),
+        ("bend(u along x+z periodic, 1)", "axes of the grid"),
         ("slope(u along x periodical, 1)", "Did you mean 'periodic'"),
     ],
 )
@@ -87,3 +88,13 @@ def test_a_curve_fits_where_its_state_and_its_axis_are():
     assert Curve.read("slope(u along x periodic, 1)").fits(flat)
     assert not Curve.read("slope(u along y periodic, 1)").fits(flat)
     assert not Curve.read("tanh(w, 1)").fits(flat)
+
+
+def test_bends_along_several_axes_add_up():
+    cells, one = torch.meshgrid(torch.arange(12.0), torch.arange(9.0), indexing="ij")
+    field = 0.5 * cells**2 + 1.5 * one**2 + cells * one
+    both = Curve.read("bend(u along y+x neumann, 2)")
+    found = both(field, ("y", "x"))[1:-1, 1:-1]
+    torch.testing.assert_close(found, torch.full_like(found, (1.0 + 3.0) / 2))
+    assert both.words == "(d2u/dy2 + d2u/dx2)"
+    assert Curve.read(str(both)) == both

@@ -14,7 +14,7 @@ from torch import Tensor
 from greymatch.data.windows import last_window
 from greymatch.explain.settle import untrained
 from greymatch.models.evidence import Evidence
-from greymatch.models.laplace import LEAST_NOISE, Laplace, laplace
+from greymatch.models.laplace import LEAST_NOISE, Laplace, laplace, root_of
 from greymatch.models.latents import Latents
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
@@ -253,3 +253,27 @@ def test_physics_alone_is_trusted_further_than_a_learned_field(recording):
         if complete:
             torch.testing.assert_close(known.push(law.latents().eps)[:, 0].double(), a, rtol=1e-5, atol=0)
     assert spreads[1] < 0.1 * spreads[0]
+
+
+def test_parameters_are_released_as_if_data_had_told_more(seed: int):
+    """Of a normal law, whose posterior with another noise is known in closed form."""
+    generator = torch.Generator().manual_seed(seed)
+    slopes, told = torch.randn(40, 2, generator=generator).double(), torch.randn(40, generator=generator).double()
+
+    def posterior(noise: float) -> Laplace:
+        precision = slopes.mT @ slopes / noise**2 + torch.eye(2)
+        mean = torch.linalg.solve(precision, slopes.mT @ told / noise**2)
+        return Laplace(mean[None], root_of(precision[None]), torch.zeros(1), free=2)
+
+    claimed, sure = posterior(1.0), posterior(0.3)
+    moved = claimed.released(torch.full((2,), 0.3))
+    torch.testing.assert_close(claimed.mean + moved, sure.mean, rtol=1e-9, atol=1e-12)
+    assert torch.equal(claimed.released(torch.ones(2)), torch.zeros(1, 2).double())
+
+
+def test_nothing_is_released_farther_than_it_was_in_doubt():
+    """What data hardly tell would else be blown up with all its rounding errors."""
+    law = Laplace(torch.tensor([[0.01, 2.0]]), torch.diag(torch.tensor([0.999999, 0.1]))[None], torch.zeros(1), free=2)
+    moved = law.released(torch.full((2,), 1e-5))
+    assert (moved.abs() <= law.spread).all()
+    assert moved[0, 1] == pytest.approx(2.0 * 0.1**2 / (1 - 0.1**2), rel=1e-4)

@@ -11,8 +11,14 @@ import torch
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window
+from greymatch.models.laplace import Laplace
+from greymatch.physics.physics import Physics
+from greymatch.settings import Settings
 from greymatch.training import certainty
+from greymatch.training.beginning import Beginning
 from greymatch.training.certainty import DRAWS, ROUNDING, calibrate_parameters
+
+MISSING = 0.5  # of the decays
 
 
 class Guessing:
@@ -21,18 +27,23 @@ class Guessing:
     def __init__(self, wrong: list[float], claimed: list[float], window: int = 8) -> None:
         self.wrong, self.claimed = torch.tensor(wrong), torch.tensor(claimed)
         self.doubt, self.blind = torch.ones(len(wrong)), torch.zeros(len(wrong))
-        self.credits = self.complete = False
+        self.credits, self.asked = False, False
         self.shapes = SimpleNamespace(free=len(wrong))
-        self.settings = SimpleNamespace(window=window)
+        self.settings = SimpleNamespace(window=window, encoder=SimpleNamespace(stencil=7))
 
-    def look(self, window: Window) -> Window:
+    def look(self, window: Window) -> SimpleNamespace:
         assert window.times.shape[1] == self.settings.window
-        return window
+        return SimpleNamespace(own=law_at(len(window.times), 0.0) if self.asked else None, count=len(window.times))
 
-    def claimed_parameters(self, window: Window, draws: int, generator: torch.Generator) -> torch.Tensor:
-        count = len(window.times)
+    def claimed_parameters(self, sight: SimpleNamespace, draws: int, generator: torch.Generator) -> torch.Tensor:
+        count = sight.count
         centre = self.wrong * torch.randn(count, len(self.wrong), generator=generator)
         return centre + self.claimed * torch.randn(draws, count, len(self.wrong), generator=generator)
+
+
+def law_at(count: int, eps: float) -> Laplace:
+    """Sure of its answer, so that no prior pulls it away."""
+    return Laplace(torch.full((count, 1), eps), torch.full((count, 1, 1), 1e-6), torch.zeros(count), free=1)
 
 
 def doubt(network: Guessing, data: Trajectories) -> list[float]:
@@ -78,14 +89,37 @@ def test_windows_of_short_trajectories_do_not_count(decays: Callable[..., Trajec
     assert found == pytest.approx([3.0], rel=0.2)
 
 
-def test_a_completed_physics_is_held_against_the_whole_recording(
+def test_windows_are_held_against_the_whole_recording(
     decays: Callable[..., Trajectories], monkeypatch: pytest.MonkeyPatch
 ):
     """Windows that agree with each other say nothing of what they get wrong together."""
     data, network = decays(60), Guessing(wrong=[0.0], claimed=[0.1])
-    law = SimpleNamespace(latents=lambda: SimpleNamespace(eps=torch.full((60, 1), 0.5)))
-    monkeypatch.setattr(certainty, "whole", lambda network, data: law)
+    monkeypatch.setattr(certainty, "whole", lambda network, data: law_at(60, 0.5))
     assert doubt(network, data)[0] < 0.5
-    network.complete = True
+    network.asked = True
     assert doubt(network, data)[0] == pytest.approx(0.5 / 0.1 / 1.645, rel=0.4)
     assert doubt(network, replace(data, noise=(0.1,)))[0] < 0.5  # of a noisy recording the window is a part
+
+
+def test_intervals_know_what_finite_differences_err_by(
+    decay: Physics, decays: Callable[..., Trajectories], tiny: Settings, beginning: Callable[..., Beginning]
+):
+    """Of coarse data, seven points do not tell derivatives to many digits."""
+    fine = decays(80)
+    data = replace(fine, times=8 * fine.times, values=at(8 * fine.times, fine), truth=fine.truth)
+    network = beginning(decay, data, tiny.updated({"window": 12})).network
+    network.refined.fill_(1.0)
+    calibrate_parameters(network, data)
+    with torch.no_grad():
+        sight = network.observe(data.first(12))
+        eps = network.draw_parameters(sight, 400, torch.Generator().manual_seed(0))[..., 0]
+    true = decay.params["k"].pull(torch.as_tensor(data.truth["k"]))
+    inside = (eps.quantile(0.05, 0) <= true) & (true <= eps.quantile(0.95, 0))
+    assert 0.8 <= float(inside.double().mean()) <= 1.0
+    assert float((eps.mean(0) - true).abs().max()) < 0.1
+
+
+def at(times: torch.Tensor, data: Trajectories) -> torch.Tensor:
+    """The solutions of `decays` at other times."""
+    k, rest = torch.as_tensor(data.truth["k"])[:, None], MISSING
+    return (rest / k + (data.values[:, :1, 0] - rest / k) * torch.exp(-k * times))[..., None]

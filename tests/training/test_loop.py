@@ -44,6 +44,12 @@ class Log:
         self.closed += 1
 
 
+@pytest.fixture(scope="module")
+def tiny(tiny: Settings) -> Settings:
+    """A residual that begins as nothing."""
+    return tiny.updated({"residual.products": 0})
+
+
 def test_the_rate_of_a_run_in_steps_follows_the_schedule_over_all_of_it(decay: Physics, decays: Decays, tiny: Settings):
     log = Log()
     settings = tiny.updated({"training.validations": 50, "training.rate": 0.01, "training.warmup": 0.2})
@@ -260,3 +266,13 @@ def test_every_loss_term_is_reported_and_a_kl_as_long_as_latents_are_encoded(
             assert math.isfinite(metrics[name]), name
     for name in ("kl_theta", "kl_z"):
         assert [name in metrics for metrics in log.metrics] == [True, True, False, False]
+
+
+def test_a_run_whose_law_is_exact_before_training_ends_when_the_encoder_has_learned(
+    decay: Physics, decays: Decays, tiny: Settings
+):
+    log, exact = Log(), tiny.updated({"residual.products": None, "training.validations": 3, "training.settle": 0.75})
+    model = fit(decay, decays(20), settings=exact, steps=40, trackers=[log], quiet=True)
+    assert model.record["steps"] == model.record["best_step"] == 10
+    assert model.record["validation_error"] < 1e-6
+    assert "kl_theta" in log.metrics[-1]  # no trajectory was asked as a whole

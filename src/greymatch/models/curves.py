@@ -16,7 +16,8 @@ from greymatch.physics.physics import Physics
 ALONG = " along "
 BOUNDARIES = ("periodic", "neumann", "dirichlet")
 TINY = 1e-12
-_WRITTEN = re.compile(rf"(\w+)\((\w+)(?:{ALONG}(\w+) (\w+))?, ([^,()]+)\)")
+AND = "+"
+_WRITTEN = re.compile(rf"(\w+)\((\w+)(?:{ALONG}(\w+(?:\{AND}\w+)*) (\w+))?, ([^,()]+)\)")
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class Shape:
     """A function of x / scale and in what `words` it is told.
 
     The `scales` to try are parts of the usual size of x; for a `number` that has no unit, as an angle, scale 1 too. Of
-    a field, x may be a `difference` of neighbours on the last axis, with a boundary, in units of cells. What words say
-    is the function times a `power` of the scale.
+    a field, x may be a `difference` of neighbours on the last axis, with a boundary, in units of cells; one that is
+    `isotropic` makes sense as a sum over axes, too. What words say is the function times a `power` of the scale.
     """
 
     words: str
@@ -33,6 +34,7 @@ class Shape:
     scales: tuple[float, ...] = (1.0,)
     number: bool = False
     difference: Callable[[Tensor, str], Tensor] | None = None
+    isotropic: bool = False
     power: float = 0.0
 
 
@@ -46,7 +48,12 @@ SHAPES: dict[str, Shape] = {
     "sin": Shape("sin({x}/{s})", torch.sin, (0.25, 0.5, 1.0), number=True),
     "cos": Shape("cos({x}/{s})", torch.cos, (0.25, 0.5, 1.0), number=True),
     "slope": Shape("d{x}/d{along}", difference=lambda x, boundary: gradient(x, (1.0,), boundary)[0], power=1.0),
-    "bend": Shape("d2{x}/d{along}2", difference=lambda x, boundary: laplacian(x, (1.0,), boundary), power=1.0),
+    "bend": Shape(
+        "d2{x}/d{along}2",
+        difference=lambda x, boundary: laplacian(x, (1.0,), boundary),
+        isotropic=True,
+        power=1.0,
+    ),
 }
 
 
@@ -54,7 +61,8 @@ SHAPES: dict[str, Shape] = {
 class Curve:
     """A `shape` of one state or velocity, in units of a scale: `tanh(v, 0.1)` is tanh(v / 0.1).
 
-    That of neighbours goes `along` an axis of the grid with a boundary: `slope(u along x periodic, 0.2)`.
+    That of neighbours goes `along` an axis of the grid with a boundary: `slope(u along x periodic, 0.2)`. Along
+    several, as `bend(u along y+x periodic, 1)`, it is their sum.
     """
 
     shape: str
@@ -69,13 +77,20 @@ class Curve:
     @property
     def words(self) -> str:
         """As one writes it; the curve times its `unit`."""
-        axis = self.along[0] if self.along else ""
-        text = SHAPES[self.shape].words.format(x=self.of, s=f"{self.scale:.3g}", along=axis)
+        parts = [
+            SHAPES[self.shape].words.format(x=self.of, s=f"{self.scale:.3g}", along=axis) for axis in self.axes or ("",)
+        ]
+        text = parts[0] if len(parts) == 1 else f"({' + '.join(parts)})"
         return text.replace(f"({self.of}/1)", f"({self.of})")
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Along which it goes."""
+        return tuple(self.along[0].split(AND)) if self.along else ()
 
     def fits(self, physics: Physics) -> bool:
         """Whether a physics has what it is of."""
-        return self.of in physics.phase and (self.along is None or self.along[0] in physics.grid)
+        return self.of in physics.phase and set(self.axes) <= set(physics.grid)
 
     @property
     def scaled(self) -> bool:
@@ -99,8 +114,9 @@ class Curve:
         difference = SHAPES[self.shape].difference
         if difference is None or self.along is None:
             return column
-        axis = grid.index(self.along[0]) - len(grid)
-        return difference(column.movedim(axis, -1), self.along[1]).movedim(-1, axis)
+        places = [grid.index(axis) - len(grid) for axis in self.axes]
+        parts = [difference(column.movedim(place, -1), self.along[1]).movedim(-1, place) for place in places]
+        return torch.stack(parts).sum(0) if len(parts) > 1 else parts[0]
 
     def bent(self, column: Tensor) -> Tensor:
         return SHAPES[self.shape].function(column / self.scale)
@@ -131,8 +147,8 @@ def curves_of(physics: Physics, texts: Sequence[str], among: Sequence[str] | Non
     for curve in found:
         seen = [name for name in physics.phase if among is None or name in among]
         _check_one_of("states or velocities", curve.of, seen)
-        if curve.along:
-            _check_one_of("axes of the grid", curve.along[0], physics.grid)
+        for axis in curve.axes:
+            _check_one_of("axes of the grid", axis, physics.grid)
     return found
 
 

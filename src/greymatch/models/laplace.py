@@ -62,6 +62,11 @@ class Laplace:
     def latents(self) -> Latents:
         return self._split(self.mean)
 
+    @property
+    def spread(self) -> Tensor:
+        """Standard deviations (B, free) of the parameters."""
+        return self.root[:, : self.free].square().sum(2).sqrt()
+
     def sample(self, draws: int, generator: torch.Generator | None, widening: Tensor | float = 1.0) -> Latents:
         """Draws (draws * B), draw after draw, from the law that is `widened`."""
         noise = mirrored(draws, self.mean, generator)[..., None]
@@ -78,6 +83,25 @@ class Laplace:
         identity = torch.eye(root.shape[2], dtype=root.dtype, device=root.device)
         narrowing = root_of(identity + excess * of_latents.mT @ of_latents)
         return replace(self, root=((1 + excess).sqrt() * root @ narrowing).to(self.root))
+
+    def released(self, factor: Tensor) -> Tensor:
+        """How far the parameters (B, free) move, in double, if standard deviations are to be times `factor` (free,).
+
+        The prior holds m by a force that goes with the certainty E + D that was claimed. If data tell D / f^2,
+
+            m' = m + (1 - f^2) (f^2 E + D)^-1 E m,    E = 1 for latents, 0 for a start,
+
+        but no farther than the standard deviation that was claimed.
+        """
+        root = self.root.double()
+        covariance = root @ root.mT
+        size = root.shape[1]
+        prior = torch.diag((torch.arange(size, device=root.device) < size - self.phases).to(root))
+        slack = (1 - factor.double().square())[:, None, None, None]
+        force = slack * (prior @ self.mean.double()[..., None])
+        moves = torch.linalg.solve_ex(torch.linalg.inv(covariance) - slack * prior, force)[0][..., 0]
+        own = torch.stack([moves[index, :, index] for index in range(self.free)], 1)
+        return own.nan_to_num(0.0).clamp(-self.spread.double(), self.spread.double())
 
     def select(self, rows: Tensor) -> Laplace:
         return replace(self, mean=self.mean[rows], root=self.root[rows], misfit=self.misfit[rows])

@@ -173,9 +173,9 @@ class Network(nn.Module):
             return law
         return shot(Shooting.of(self.dynamics, self.scales, window, self.observed), law, Search())
 
-    def evidence(self, window: Window, most: int = MOST_POINTS) -> Evidence:
-        """What up to `most` points of windows of any one length show of the field."""
-        return Evidence.of(window, self.settings.encoder.stencil, self.physics.order).thinned(most)
+    def evidence(self, window: Window, most: int = MOST_POINTS, stencil: int | None = None) -> Evidence:
+        """What up to `most` points of windows of any one length show of the field, by the usual stencil or another."""
+        return Evidence.of(window, stencil or self.settings.encoder.stencil, self.physics.order).thinned(most)
 
     def ask(self, evidence: Evidence, told: Laplace, unit: Tensor, search: Search | None = None) -> Laplace:
         """The posterior of windows, where `told` is known of them; `unit` (B, S) is their speed."""
@@ -227,12 +227,15 @@ class Network(nn.Module):
         return Members(latents, (noise * size).flatten(0, 1), Memory.unpacked(features) if self.recalls else None)
 
     def draw_parameters(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Tensor:
-        """Latent coordinates (draws, B, L) of the parameters from their own posterior; a single draw is its mean."""
+        """Latent coordinates (draws, B, L) of the parameters from their own posterior, in double; a single draw is its
+        mean."""
+        moved = sight.own.released(self.doubt) if sight.own else 0.0
         if draws == 1:
-            return self.central(sight).latents.eps[None]
+            return self.central(sight).latents.eps[None].double() + moved
         eps = self.claimed_parameters(sight, draws, generator)
         middle = eps.mean(0, keepdim=True)
-        return middle + self.doubt * (eps - middle) + self.blind * mirrored(draws, eps[0], generator)
+        spread = self.doubt * (eps - middle) + self.blind * mirrored(draws, eps[0], generator)
+        return middle.double() + moved + spread
 
     def claimed_parameters(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Tensor:
         """The same before calibration."""

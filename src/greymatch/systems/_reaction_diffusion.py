@@ -23,8 +23,9 @@ PRESET = Settings(window=6).updated(
     | {"matching.past": 0}  # white noise at first: no slope is sound
     | {"training.batch": 16, "training.validations": 10, "training.minutes": 2.0}
 )
-# a black box must learn diffusion too, which takes neighbours, and tell a, b and k apart
-BLACK_BOX = {"residual.kind": "conv", "residual.kernel": 3, "residual.width": 24, "encoder.latents": 4}
+# a black box must learn diffusion too, and tell a, b and k apart: by a regression, or by a net that sees neighbours
+BLACK_BOX = {"residual.kind": "conv", "residual.kernel": 1, "residual.width": 24, "encoder.latents": 4}
+NEIGHBOURS = {"residual.kernel": 3}
 TFM = {"residual.kind": "conv", "memory.points": 3, "memory.width": 90, "training.batch": 4, "training.validations": 12}
 SOLVED = {"simulation.points": 5, "training.batch": 8, "training.rate": 5e-3}
 PAPER_MSE = {"vgb-dm": 7.1e-3, "tfm": 8.5e-3, "physvae": 7.4e-3, "bb-node": 7.5e-3, "vbb-dm": 8.0e-3}
@@ -66,7 +67,7 @@ def _variant(name: str, title: str, known: Function, preset: Settings, missing: 
         tuned={
             "tfm": TFM,
             "vbb-dm": BLACK_BOX,
-            "bb-node": SOLVED | BLACK_BOX,
+            "bb-node": SOLVED | BLACK_BOX | NEIGHBOURS,
             "physvae": SOLVED,
         },
         paper_mse=PAPER_MSE,

@@ -18,7 +18,7 @@ from torch import Tensor
 from greymatch.data.trajectories import Trajectories
 from greymatch.models.network import Network
 from greymatch.models.residual import FACTORS, ConvField, MlpField
-from greymatch.training.curving import curves_needed
+from greymatch.training.curving import COST, curves_needed
 from greymatch.training.law import FAR_MORE, MORE, Law, in_few_terms, products_of, regressed
 from greymatch.training.shown import Shown
 from greymatch.training.validation import Validator
@@ -59,8 +59,7 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
         return Beginning(plain)
     judge = Validator.of(held_out, plain.settings.window)
     floor = float((plain.observed / plain.scales.spread).square().mean())
-    asked = plain.settings.residual.products is not None
-    laws += _in_curves(build, laws[0], shown, asked, noisy=floor > 0)
+    laws += _in_curves(build, plain, shown, laws[0].at)
     judged = [Judged(law, judge.error(law.told(), refine=True).typical) for law in laws]
     best = _best(judged)
     if best.error >= WELL + 2 * floor and not (floor and best.law.beyond_doubt(shown) < WITHIN):
@@ -86,18 +85,19 @@ def _in_products(build: Build, plain: Network, shown: Shown) -> list[Law]:
     return [one for law in able for one in in_few_terms(law, shown)]
 
 
-def _in_curves(build: Build, products: Law, shown: Shown, asked: bool, noisy: bool) -> list[Law]:
+def _in_curves(build: Build, plain: Network, shown: Shown, at: Tensor) -> list[Law]:
     """Of curves as well, if they explain far more; in noise, with scales that may be as good, too."""
-    if products.network.settings.residual.curves is not None:
+    if plain.settings.residual.curves is not None:
         return []
-    number = {"residual.products": products.network.settings.residual.products if asked else FACTORS}
-    network = build(number)
-    curves = curves_needed(network, shown, products.at) if products_of(network) is not None else ()
-    scaled = noisy and any(curve.scaled for curve in curves)
+    able = [one for number in _numbers(plain) if products_of(one := build({"residual.products": number})) is not None]
+    needed = [curves_needed(network, shown, at) for network in able]
+    place = min(range(len(able)), key=lambda place: needed[place].cost + place * COST)
+    products, curves = able[place].settings.residual.products, needed[place].curves
+    scaled = bool(plain.observed.any()) and any(curve.scaled for curve in curves)
     found = []
     for factor in (1.0, *(OTHER_SCALES if scaled else ())) if curves else ():
         texts = [str(curve.times(factor)) for curve in curves]
-        law = regressed(build({**number, "residual.curves": texts}), shown)
+        law = regressed(build({"residual.products": products, "residual.curves": texts}), shown)
         found += [] if law is None else in_few_terms(law, shown)
     return found
 

@@ -1,7 +1,8 @@
 """How sure of the parameters a model may be, judged on trajectories not trained on, and without knowing the truth.
 
-A posterior errs in two ways. Where windows of one trajectory disagree, it claims too much for a window, or too little:
-that is a factor. What they all get wrong together hides in the residual (see `credit`): that is added.
+A posterior errs in two ways. Where windows of one trajectory disagree, or one with itself when more points make its
+differences, it claims too much, or too little: that is a factor. What all get wrong together hides in the residual (see
+`credit`): that is added.
 """
 
 from __future__ import annotations
@@ -12,24 +13,36 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import spread_windows
-from greymatch.models.network import Network
+from greymatch.data.windows import Window, spread_windows
+from greymatch.models.laplace import Laplace
+from greymatch.models.network import Network, Sight
 from greymatch.models.whole import Recordings, whole
 
 LEVEL, NORMAL = 0.9, 1.6449  # a share of trajectories, and within how many standard deviations a normal law has it
-DRAWS, MOST_TRAJECTORIES, POINTS = 24, 64, 48
-LEAST_FACTOR, MOST_FACTOR = 1e-3, 100.0
-PRIOR, ROUNDING = 1.0, 2e-6  # nothing is less certain than the prior, or more than single precision can tell
+DRAWS, MOST_TRAJECTORIES, POINTS = 24, 256, 48
+LEAST_FACTOR, MOST_FACTOR = 1e-5, 100.0
+PASSES = 2  # how far the prior pulls depends on how sure data are, and the other way round
+MORE_POINTS = 2  # of a stencil
+PRIOR = 1.0  # nothing is less certain than that
+ROUNDING = torch.finfo(torch.float32).eps / 2  # or more than single precision can tell
 
 
 def calibrate_parameters(network: Network, data: Trajectories) -> None:
     """Set `network.doubt`, and add to `network.blind`, which knows what laws disagree on that may all be true."""
-    if network.shapes.free:
-        some = data.select(slice(MOST_TRAJECTORIES))
-        found = _estimates(network, some)
-        factor = torch.maximum(_disagreement(found), _against_all(network, some, found))
-        network.doubt.copy_(factor.clamp(LEAST_FACTOR, MOST_FACTOR))
-        network.blind.copy_((network.blind.square() + _hidden(network, some).square()).sqrt().clamp_max(PRIOR))
+    if not network.shapes.free:
+        return
+    some = data.select(slice(MOST_TRAJECTORIES))
+    window, known = spread_windows(some, network.settings.window)
+    with torch.no_grad():
+        sight = network.look(window)
+        everything = whole(network, some) if sight.own and not some.noise else None
+        finer = _by_stencil(network, window, sight, known)
+    network.doubt.fill_(1.0)
+    for _ in range(PASSES):
+        found = _estimates(network, sight, known)
+        factors = torch.stack([_disagreement(found), _against(everything, network, found), finer]).amax(0)
+        network.doubt.copy_(factors.clamp(LEAST_FACTOR, MOST_FACTOR))
+    network.blind.copy_((network.blind.square() + _hidden(network, some).square()).sqrt().clamp_max(PRIOR))
 
 
 class Estimates(NamedTuple):
@@ -50,12 +63,12 @@ def _disagreement(found: Estimates) -> Tensor:
     return _factors(found.mean.gather(1, both).diff(dim=1)[:, 0].abs() / spread.clamp_min(1e-9), spread.isfinite())
 
 
-def _against_all(network: Network, data: Trajectories, found: Estimates) -> Tensor:
-    """Factors (L,): the same against what the whole recording says, if that can be trusted: with no residual there is
-    nothing that both get wrong together, and without noise the recording is far surer than a window."""
-    if not network.complete or data.noise:
+def _against(everything: Laplace | None, network: Network, found: Estimates) -> Tensor:
+    """Factors (L,): the same against what the whole recording says, which without noise is far surer than a window."""
+    if everything is None:
         return torch.zeros_like(found.mean[0, 0])
-    gap = (found.mean[:, 0] - whole(network, data).latents().eps).abs()
+    sure = everything.latents().eps + everything.released(network.doubt)
+    gap = (found.mean[:, 0] - sure).abs()
     return _factors(gap / found.variance[:, 0].sqrt().clamp_min(1e-9), found.known[:, :1].expand_as(gap))
 
 
@@ -71,13 +84,32 @@ def _factors(gaps: Tensor, compared: Tensor) -> Tensor:
     return found
 
 
-def _estimates(network: Network, data: Trajectories) -> Estimates:
-    window, known = spread_windows(data, network.settings.window)
+def _estimates(network: Network, sight: Sight, known: Tensor) -> Estimates:
     with torch.no_grad():
-        sight = network.look(window)
-        eps = network.claimed_parameters(sight, DRAWS, torch.Generator(window.times.device).manual_seed(0))
-    eps = eps.reshape(DRAWS, *known.shape, -1)
-    return Estimates(eps.mean(0), eps.var(0), known)
+        eps = network.claimed_parameters(sight, DRAWS, torch.Generator(known.device).manual_seed(0))
+        mean = eps.mean(0) + (sight.own.released(network.doubt) if sight.own else 0.0)
+    return Estimates(mean.reshape(*known.shape, -1), eps.var(0).reshape(*known.shape, -1), known)
+
+
+def _by_stencil(network: Network, window: Window, sight: Sight, known: Tensor) -> Tensor:
+    """Factors (L,): what the stencil of finite differences makes the first window's answer wrong by, in units of its
+    standard deviation. Errors shrink in a ratio as points are added, which is that of two gaps between three stencils.
+    With noise, derivatives are no matter of points."""
+    narrow, wide = (network.settings.encoder.stencil + more for more in (-MORE_POINTS, MORE_POINTS))
+    able = wide <= window.times.shape[1] and network.physics.order < narrow
+    if sight.own is None or window.smooth is not None or not able:
+        return torch.zeros_like(network.doubt)
+    first = torch.arange(len(known), device=known.device) * known.shape[1]
+    own, unit = sight.own.select(first), (network.dynamics.scales_top * sight.features.amplitude)[first]
+
+    def gaps(stencil: int) -> Tensor:
+        law = network.ask(network.evidence(window.select(first), stencil=stencil), own, unit)
+        away = (law.latents().eps - own.latents().eps).abs() / own.spread
+        return _factors(away, known[:, :1].expand_as(away))
+
+    after, before = gaps(wide), gaps(narrow)
+    ratio = (after / before.clamp_min(1e-12)).clamp_max(1.0)
+    return after / (1 + ratio.square()).sqrt()
 
 
 def _hidden(network: Network, data: Trajectories) -> Tensor:

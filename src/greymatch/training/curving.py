@@ -11,11 +11,12 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from greymatch.models.curves import BOUNDARIES, SHAPES, Curve
+from greymatch.models.curves import AND, BOUNDARIES, SHAPES, Curve
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.network import Network
 from greymatch.training.factors import LEAST_NOISE, Points
@@ -23,26 +24,39 @@ from greymatch.training.law import part_of
 from greymatch.training.shown import Shown
 
 MOST_CURVES = 3
-FAR_LESS = 4.0  # of the squares
+COST = math.log(4.0)  # a curve must leave so much less of the squares
+LEAST = math.log(LEAST_NOISE**2)
 CELLS = 2**13  # points of all trajectories that are looked at
 FIRST_STEP, LAST_STEP, CLEARLY = 1.4, 1.01, 0.01  # by which a scale is changed, and what that must gain
 PER_TRAJECTORY = ("phi", "rest", "slopes", "at", "doubt", "seen", "amplitude")
 RIDGE, LONELY = 1e-9, 1e-3  # of the squares; and the least part of a point that others do not decide
 
 
+class Needed(NamedTuple):
+    """Few curves or none, and the logarithm of the squares that they leave beside products."""
+
+    curves: tuple[Curve, ...]
+    left: float
+
+    @property
+    def cost(self) -> float:
+        """Of two laws the one with less of it: a curve must leave far less."""
+        return self.left + COST * len(self.curves)
+
+
 @torch.no_grad()
-def curves_needed(network: Network, shown: Shown, at: Tensor) -> tuple[Curve, ...]:
-    """Few or none, with the parameters of trajectories `at` (N, L)."""
+def curves_needed(network: Network, shown: Shown, at: Tensor) -> Needed:
+    """With the parameters of trajectories `at` (N, L)."""
     search = _Search.of(network, shown, at)
     found, left = (), search.left(())
-    while len(found) < MOST_CURVES and search.columns:
+    while len(found) < MOST_CURVES and search.columns and left > LEAST + COST:
         more = min(search.candidates(found), key=lambda one: search.left((*found, one)))
         curves = search.refined((*found, more))
         after = search.left(curves)
-        if not after < left - math.log(FAR_LESS):
+        if not after < left - COST:
             break
         found, left = curves, after
-    return found
+    return Needed(found, left)
 
 
 @dataclass(frozen=True)
@@ -111,12 +125,13 @@ class _Search:
 
 
 def _unscaled(dynamics: Dynamics) -> Iterator[Curve]:
-    """Every shape of all that the residual sees, along every axis with every boundary."""
+    """Every shape of all that the residual sees, along every axis, and bends along all of them, with every boundary."""
     physics = dynamics.physics
     visible = [name for name, sees in zip(physics.phase, dynamics.sees_phase.tolist(), strict=True) if sees]
-    ways = list(itertools.product(physics.grid, BOUNDARIES))
     for name, (shape, kind) in itertools.product(visible, SHAPES.items()):
-        yield from (Curve(shape, name, 1.0, way) for way in (ways if kind.difference else [None]))
+        axes = (*physics.grid, AND.join(physics.grid)) if kind.isotropic and len(physics.grid) > 1 else physics.grid
+        ways = list(itertools.product(axes, BOUNDARIES)) if kind.difference else [None]
+        yield from (Curve(shape, name, 1.0, way) for way in ways)
 
 
 def _before(curve: Curve, dynamics: Dynamics, shown: Shown) -> Tensor:

@@ -19,6 +19,7 @@ from torch import Tensor
 RIDGE, ROUNDING = 1.0, 1e-12  # coefficients are usually below one; and what double precision can tell
 FIRST_LOADING = 0.1
 LEAST_NOISE = 1e-4  # of a derivative
+SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,14 @@ class Factors:
     def better(self, points: Points) -> Factors:
         """One sweep."""
         sure = self._sure(points)
-        return self._averaged(points, sure)._explained(points, sure)._measured(points)._regressed(points, sure)
+        squares = points.squares(sure)
+        found = self._averaged(points, sure, squares)._explained(points, sure)
+        return found._measured(points)._regressed(points, sure, squares)
+
+    def as_good_as(self, other: Factors) -> bool:
+        """Whether coefficients and what is left are the same as the other's, to a few digits."""
+        moved = (self.weights - other.weights).square().sum() <= SAME**2 * self.weights.square().sum()
+        return bool(moved) and bool(((self.noise / other.noise).log().abs() <= SAME).all())
 
     def told(self, points: Points) -> Factors:
         """With the latents that go with the weights as they are now, and what those leave."""
@@ -93,7 +101,7 @@ class Factors:
         """How far the parameters (N, L) are from where they were."""
         return self.mean[:, self.latents :]
 
-    def _averaged(self, points: Points, sure: Tensor) -> Factors:
+    def _averaged(self, points: Points, sure: Tensor, squares: Tensor) -> Factors:
         """W, whatever the latents are."""
         moves = self._moves(points)
         covariance = _covariance(moves, sure)
@@ -101,7 +109,7 @@ class Factors:
         mixed = points.onto(sure[..., None] * moves)
         square = -torch.einsum("nstk,nkl,nrul->stru", mixed, covariance, mixed)
         states = torch.arange(len(square))
-        square[states, :, states] += points.squares(sure).sum(0)
+        square[states, :, states] += squares.sum(0)
         right = points.onto((sure * points.rest)[..., None])[..., 0].sum(0)
         right = right - torch.einsum("nstk,nkl,nl->st", mixed, covariance, side)
         found = _solved(square.flatten(2).flatten(0, 1), right.flatten())
@@ -114,7 +122,7 @@ class Factors:
         side = _pulled(moves, sure, points.rest - self._common(points), points.at)
         return replace(self, mean=(covariance @ side[..., None])[..., 0], covariance=covariance)
 
-    def _regressed(self, points: Points, sure: Tensor) -> Factors:
+    def _regressed(self, points: Points, sure: Tensor, squares: Tensor) -> Factors:
         """W and V, with what is expected of the latents and of their products."""
         z = self.latents
         one = torch.cat([self.mean.new_ones(len(self.mean), 1), self.mean[:, :z]], 1)
@@ -123,7 +131,7 @@ class Factors:
         beside = torch.nn.functional.pad(self.covariance[:, :z, z:], (0, 0, 1, 0))
         rest = points.rest - torch.einsum("npsl,nl->nps", points.slopes, self.steps())
         target = one[:, None, None] * rest[..., None] - torch.einsum("npsl,nal->npsa", points.slopes, beside)
-        square = torch.einsum("nstu,nab->staub", points.squares(sure), second).flatten(3, 4).flatten(1, 2)
+        square = torch.einsum("nstu,nab->staub", squares, second).flatten(3, 4).flatten(1, 2)
         side = points.onto(sure[..., None] * target).sum(0).flatten(1)
         weights = _solved(square, side).reshape(self.weights.shape)
         # z is normal: what it is too wide by is the loadings' (sweeps alone would take forever to find that)

@@ -146,6 +146,8 @@ def _fit(problem: Problem, folder: Path, resume: bool, trackers: list[Tracker], 
 
 
 def _saved(problem: Problem, loop: Loop) -> GreyBox:
+    if loop.all_known:
+        loop.reporter.meter.say("the law that was found before training leaves nothing to learn: it ends early")
     model = _finished(problem, loop)
     for name in model.noisy:
         loop.reporter.meter.say(

@@ -112,7 +112,9 @@ def _with(factors: int, network: Network, shown: Shown, terms: Terms | None = No
     found = Factors.first(points, factors, torch.Generator().manual_seed(network.settings.training.seed))
     for _ in range(ROUNDS):
         for _ in range(SWEEPS):
-            found = found.better(points)
+            before, found = found, found.better(points)
+            if found.as_good_as(before):
+                break
         at = (at + found.told(points).steps().clamp(-LONGEST_STEP, LONGEST_STEP)).clamp(-FARTHEST, FARTHEST)
         points = shown.points(network, part_of(network), at, terms)
     return Law(network, found.told(points), at)

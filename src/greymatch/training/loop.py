@@ -29,7 +29,8 @@ from greymatch.training.validation import Judge
 
 VALIDATING = RESTOCKING = 0.1  # of the time, at most
 SHELVES = 8  # of a store, before settling
-AS_GOOD, NEARLY_AS_GOOD = 1.02, 2.0  # of two that are so the later knows more besides: at first, all that encoders do
+AS_GOOD, NEARLY_AS_GOOD = 1.02, 2.0  # of two that are so the later knows more: with a field held, all that encoders do
+EXACT = 1e-6  # error of a field that is held, relative to the variance, which leaves nothing to learn but the encoder
 NOISE_DECAY, KNOWN_FOR = 0.98, 50.0
 LAST, BEST = "last.safetensors", "best.safetensors"
 CLOCKS = {"wall": time.monotonic, "processor": time.process_time}
@@ -44,7 +45,8 @@ class Loop:
     """Runs until the budget is used, patience ends or the user interrupts; `load_best` then gives the best weights.
 
     `network` is a module with `settings.matching.noise_floor` and a buffer `noise`, one number for each channel.
-    Weights that are `held` stay as they are until latents are settled. Of the budget, `spent` seconds are gone.
+    Weights that are `held` stay as they are until latents are settled; if they are exact, the run ends then. Of the
+    budget, `spent` seconds are gone.
     """
 
     network: Any
@@ -136,7 +138,7 @@ class Loop:
         loss = self.step()
         self._tick()
         validated = self._validate_if_due()
-        self.state.finished = self.fraction >= 1 or self._out_of_patience()
+        self.state.finished = self.fraction >= 1 or self._out_of_patience() or self.all_known
         if validated:
             self._tick()
         self._report(loss, validated)
@@ -229,7 +231,7 @@ class Loop:
     def _validate_if_due(self) -> bool:
         due = int(self.fraction * self.settings.validations + 1e-9)  # 29 / 50 * 50 is less than 29
         affordable = self.fraction >= 1 or self._can_afford(self.state.validating, VALIDATING)
-        if due <= self.state.validations or not affordable:
+        if not self.all_known and (due <= self.state.validations or not affordable):
             return False
         began = self._clock()
         self._validate()
@@ -246,8 +248,8 @@ class Loop:
         with self.averaged_weights():
             self._tell_noise()
             found = self.ranks.told(lambda: self.validator.choose(self.network))
-            begun = self.held and not self.state.best_step
-            if found.scaled < (NEARLY_AS_GOOD if begun else AS_GOOD) * self.state.best:
+            same_field = self.held and self.state.settled is None
+            if found.scaled < (NEARLY_AS_GOOD if same_field else AS_GOOD) * self.state.best:
                 self._keep_best()
                 self.state.best_step = self.state.step
             self.state.waited = 0 if found.scaled < self.state.best else self.state.waited + 1
@@ -260,13 +262,20 @@ class Loop:
             write_tensors(self.folder / BEST, tensors, {"kind": "weights", "step": self.state.step})
 
     def _tell_noise(self) -> None:
-        """Let the network know how far off its derivatives are; what a solution is off by is none of theirs."""
-        if not self.way.solves:
+        """Let the network know how far off its derivatives are; what a solution is off by is none of theirs, nor what
+        an encoder is off by with a field that is held."""
+        if not self.way.solves and not (self.held and self.state.settled is None):
             noise = self.network.noise
             noise.copy_(self.state.noise.value[-len(noise) :].sqrt())
 
     def _out_of_patience(self) -> bool:
         return self.settings.patience is not None and self.state.waited >= self.settings.patience
+
+    @property
+    def all_known(self) -> bool:
+        """Whether the field was exact before training, and the encoder has had its part of the budget."""
+        settles = turn(self.fraction, self.settings.settle) > 0
+        return bool(self.held) and settles and self.state.best < EXACT
 
     def averaged_weights(self) -> Swapped:
         """A context in which the network holds the averaged weights."""
