@@ -176,7 +176,7 @@ def test_of_a_window_that_cannot_be_asked_the_answer_of_the_encoder_stands(asked
 class Field:
     """Stands for dynamics x' = f(eps) all over a grid."""
 
-    settings = SimpleNamespace(pointwise=True)
+    settings = SimpleNamespace(convolves=False)
     open = torch.ones(1)
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
@@ -195,9 +195,15 @@ class Field:
     def known(self, times: Tensor, phase: Tensor, latents: Latents, inputs: None) -> Tensor:
         return torch.zeros_like(phase)
 
-    def completed(self, times: Tensor, phase: Tensor, latents: Latents, inputs: None, known: Tensor) -> SimpleNamespace:
-        eps = latents.eps.reshape(*latents.eps.shape, *(1,) * (phase.ndim - 3))
-        return SimpleNamespace(total=self.function(eps).expand_as(phase))
+    def visible(self, phase: Tensor) -> Tensor:
+        return phase
+
+    def said(self, state: Tensor, times: Tensor, latents: Latents, inputs: None, known: Tensor) -> Tensor:
+        eps = latents.eps.reshape(*latents.eps.shape[:2], *(1,) * (state.ndim - 2))
+        return self.function(eps).expand_as(state)
+
+    def composed(self, known: Tensor, learned: Tensor) -> SimpleNamespace:
+        return SimpleNamespace(total=learned)
 
 
 def test_the_answer_is_never_less_likely_than_the_start():

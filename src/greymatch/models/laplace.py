@@ -161,13 +161,14 @@ def laplace(
         return field if pixels is None else at_pixels(field, pixels, axes)
 
     trusted = (noise.square() + (LEAST_NOISE if bool(dynamics.open.any()) else EXACT) ** 2).sqrt()
-    phase, top, weight = seen(evidence.phase), seen(evidence.top), seen(_weight(evidence, unit * trusted, pixels))
+    state, top = seen(dynamics.visible(evidence.phase)), seen(evidence.top)
+    weight = seen(_weight(evidence, unit * trusted, pixels))
 
     def misfit(latents: Tensor) -> Tensor:
         law = dynamics.pushed(Latents(latents[:, :free], latents[:, free:])).over(evidence.times.shape[1])
-        known = dynamics.known(evidence.times, evidence.phase, law, evidence.inputs)
-        said = dynamics.completed(evidence.times, phase, law, evidence.inputs, seen(known)).total
-        return ((said - top) * weight).flatten(1)
+        known = seen(dynamics.known(evidence.times, evidence.phase, law, evidence.inputs))
+        learned = dynamics.said(state, evidence.times, law, evidence.inputs, known)
+        return ((dynamics.composed(known, learned).total - top) * weight).flatten(1)
 
     slopes = partial(linearised, misfit)
     best = descended(slopes, told.mean, search.sweeps)
@@ -219,7 +220,7 @@ def descended(linear: Callable[[Tensor], tuple[Tensor, Tensor]], start: Tensor, 
 def _pixels(dynamics: Dynamics, evidence: Evidence) -> Tensor | None:
     """The cells that are asked, if not all of them."""
     grid = evidence.top.shape[3:]
-    if not grid or not dynamics.settings.pointwise:
+    if not grid or dynamics.settings.convolves:
         return None
     return some_pixels(grid, PIXELS, evidence.top.device)
 

@@ -20,7 +20,7 @@ NARROWEST, WIDEST = 1e-3, 16.0
 SUREST = 0.95  # of what is asked of few trajectories
 CLOSE, NARROW = 0.01, 1.08  # near enough to the level; a factor that makes no difference
 STRAYING = 1.0  # an ensemble whose mean lies outside of most of its members has fallen apart
-MOST_TRAJECTORIES, MOST_NUMBERS = 64, 2**18
+MOST_TRAJECTORIES, MOST_NUMBERS = 64, 2**16
 HARDLY = 0.995
 # A model of data that it explains to the last digit would call every other digit strange.
 EXACT = 1e-12
@@ -58,7 +58,7 @@ def _widened(network: Network, validator: Validator, sight: Sight, wanted: float
 
     if not network.draws_differ:
         return tried(1.0)
-    low, high, width = NARROWEST, WIDEST, 1.0
+    low, high, width, guess = NARROWEST, WIDEST, 1.0, True
     while True:
         found = tried(width)
         together = found.astray <= STRAYING
@@ -68,7 +68,9 @@ def _widened(network: Network, validator: Validator, sight: Sight, wanted: float
         if high < NARROW * low:
             return found if together else tried(low)
         asked, margin = width * found.needed(wanted), NARROW**0.5
-        width = asked if together and low * margin < asked < high / margin else (low * high) ** 0.5
+        likely = together and low * margin < asked < high / margin
+        width = asked if guess and likely else (low * high) ** 0.5
+        guess = not guess  # guesses alone may creep
 
 
 def calibrate_misfit(network: Network, *data: Trajectories) -> None:

@@ -187,7 +187,7 @@ class Loop:
 
     def _settle_if_due(self) -> None:
         due = turn(self.fraction, self.settings.settle)
-        if self.way.settling and due > self.state.turn:
+        if self.way.settling and due > self.state.turn and not self.all_known:
             self.state.turn = due
             restocked = self._restock(SHELVES + due)
             if restocked:
