@@ -35,6 +35,10 @@ class Sample(NamedTuple):
     settled: Tensor | None = None
     doubt: Tensor | None = None
 
+    def latents(self, free: int) -> Latents | None:
+        """Those that are settled, the first `free` of them of parameters."""
+        return None if self.settled is None else Latents(self.settled[:, :free], self.settled[:, free:])
+
 
 class Loss(NamedTuple):
     """The loss and its terms, averaged over the windows of a batch.
@@ -89,9 +93,9 @@ class Objective(nn.Module):
 
     def _latents(self, sample: Sample, generator: torch.Generator | None) -> tuple[Latents, Encoded | None]:
         """Those of each window, and where they come from, unless they are settled."""
-        if sample.settled is not None:
-            free = self.network.shapes.free
-            return Latents(sample.settled[:, :free], sample.settled[:, free:]), None
+        settled = sample.latents(self.network.shapes.free)
+        if settled is not None:
+            return settled, None
         encoded = self.network.encode(sample.features, generator, sample=self.variational)
         return encoded.latents, encoded
 

@@ -40,7 +40,7 @@ class MlpField(nn.Module):
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
         seen = _joined(state, extra, self.axes).movedim(-1 - self.axes, -1)
         hidden = self.trunk(seen)
-        out = torch.cat([head(hidden) for head in self.heads], -1).movedim(-1, -1 - self.axes)
+        out = _together([head(hidden) for head in self.heads], -1).movedim(-1, -1 - self.axes)
         return out if self.products is None else out + self.products(state, extra)
 
 
@@ -76,7 +76,7 @@ class ConvField(nn.Module):
         hidden = first(field, beside)
         for layer in others:
             hidden = layer(hidden)
-        out = torch.cat([head(hidden) for head in self.heads], 1).unflatten(0, before)
+        out = _together([head(hidden) for head in self.heads], 1).unflatten(0, before)
         return out if self.products is None else out + self.products(state, extra)
 
 
@@ -97,18 +97,18 @@ class PolynomialField(nn.Module):
         super().__init__()
         self.axes, self.latents, self.degree = axes, latents, settings.degree
         self.by_member = axes > 0 and not COMPOSITIONS[settings.composition].sees_physics
-        moves = state if self.by_member else state + extra
         one = state + extra  # the column of ones: a lower power has it as a factor
         terms = factors_of_terms(state, extra, settings.degree, latents)
         self.factors = terms
-        moving = [tuple(factor for factor in term if factor < moves) for term in terms]
+        moves = range(state) if self.by_member else (*range(state), *range(state + latents, one))
+        moving = [tuple(moves.index(factor) for factor in term if factor in moves) for term in terms]
         monomials = sorted(set(moving), key=lambda factors: (len(factors), factors))
         climb = list(_climb(monomials))
         self.climbs = [f"climb_{degree}" for degree in range(len(climb))]
         for name, columns in zip(self.climbs, climb, strict=True):
             self.register_buffer(name, torch.tensor(columns), persistent=False)
-        fixed = [[(factor if factor >= moves else one) - moves for factor in term] for term in terms]
-        self.register_buffer("fixed", torch.tensor(fixed).T.contiguous(), persistent=False)
+        fixed = [[one if factor in moves else factor for factor in term] for term in terms]
+        self.register_buffer("fixed", torch.tensor(fixed).T.contiguous() - state, persistent=False)
         of = torch.tensor([monomials.index(factors) for factors in moving])
         self.register_buffer("monomial_of", nn.functional.one_hot(of).float(), persistent=False)
         self.coefficients = nn.Linear(len(terms), heads * outputs, bias=False)
@@ -120,9 +120,18 @@ class PolynomialField(nn.Module):
         if self.by_member:
             out = self._weights(extra.flatten(channel)) @ self._powers(state.flatten(channel + 1))
             return out.reshape(*out.shape[:-1], *state.shape[channel + 1 :])
-        seen = _joined(state, extra, self.axes).movedim(channel, 0)
-        out = self._weights(seen.new_empty(0)) @ self._powers(seen.flatten(1))
-        return out.reshape(-1, *seen.shape[1:]).movedim(0, channel)
+        seen = _joined(state, extra.narrow(channel, self.latents, extra.shape[channel] - self.latents), self.axes)
+        seen = seen.movedim(channel, 0)
+        total, *bent = self._polynomials(seen.flatten(1)).reshape(1 + self.latents, -1, *seen.shape[1:])
+        for part, z in zip(bent, extra.movedim(channel, 0), strict=False):
+            total = torch.addcmul(total, part, z)
+        return total.movedim(0, channel)
+
+    def _polynomials(self, seen: Tensor) -> Tensor:
+        """Of all that is seen but z (C, points): the one that counts once, and those that each z multiplies."""
+        kinds = 1 + self.latents
+        weight = self.coefficients.weight.unflatten(1, (-1, kinds)).permute(2, 0, 1)
+        return weight.flatten(0, 1) @ self.monomial_of[::kinds] @ self._powers(seen)
 
     @property
     def singles(self) -> list[int]:
@@ -139,8 +148,9 @@ class PolynomialField(nn.Module):
 
     def _powers(self, state: Tensor) -> Tensor:
         """Monomials (..., M, points) of a state (..., C, points), each by one product from one of lower degree."""
-        degrees = [torch.ones_like(state[..., :1, :])]
-        for name in self.climbs:
+        first, *higher = self.climbs
+        degrees = [torch.ones_like(state[..., :1, :]), state.index_select(-2, self.get_buffer(first)[1])]
+        for name in higher:
             lower, factor = self.get_buffer(name)
             degrees.append(degrees[-1].index_select(-2, lower) * state.index_select(-2, factor))
         return torch.cat(degrees, -2)
@@ -166,7 +176,13 @@ def _climb(monomials: list[tuple[int, ...]]) -> Iterator[tuple[list[int], list[i
         yield [below.index(factors[:-1]) for factors in own], [factors[-1] for factors in own]
 
 
+def _together(parts: list[Tensor], axis: int) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts, axis)
+
+
 def _joined(state: Tensor, extra: Tensor, axes: int) -> Tensor:
+    if not extra.shape[-1 - axes]:
+        return state
     grid = state.shape[state.ndim - axes :]
     return torch.cat([state, extra.expand(*extra.shape[: extra.ndim - axes], *grid)], -1 - axes)
 

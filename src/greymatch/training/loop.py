@@ -96,7 +96,7 @@ class Loop:
             return RunningMean.starting(unknown, NOISE_DECAY)
         known = self.known_noise.to(unknown).square()
         known = torch.cat([unknown[: len(unknown) - len(known)], known])
-        return RunningMean(known, torch.full((), KNOWN_FOR, device=unknown.device), NOISE_DECAY)
+        return RunningMean(known, KNOWN_FOR, NOISE_DECAY)
 
     @property
     def fraction(self) -> float:

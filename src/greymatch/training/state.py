@@ -72,7 +72,7 @@ def save_state(
     for index, slots in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{slot}": torch.as_tensor(value) for slot, value in slots.items()}
     for name, mean in (("noise", state.noise), ("gradient", state.gradient)):
-        tensors |= {f"{name}.value": mean.value, f"{name}.count": mean.count}
+        tensors |= {f"{name}.value": mean.value, f"{name}.count": torch.tensor(mean.count)}
     tensors["generator"] = generator.get_state()
     tensors |= {name: value for name in ("settled", "course") if (value := getattr(state, name)) is not None}
     write_tensors(path, tensors, {"kind": KIND, **state.numbers()})
@@ -107,7 +107,7 @@ def load_state(
     for name in ("noise", "gradient"):
         old: RunningMean = getattr(state, name)
         found = part(f"{name}.")
-        setattr(state, name, RunningMean(found["value"], found["count"], old.decay))
+        setattr(state, name, RunningMean(found["value"], float(found["count"]), old.decay))
     generator.set_state(tensors["generator"].cpu())
     for name in ("settled", "course"):
         setattr(state, name, tensors[name].to(like.device) if name in tensors else None)
