@@ -39,8 +39,9 @@ class MlpField(nn.Module):
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
         seen = _joined(state, extra, self.axes).movedim(-1 - self.axes, -1)
-        hidden = self.trunk(seen)
-        out = _together([head(hidden) for head in self.heads], -1).movedim(-1, -1 - self.axes)
+        hidden = self.trunk(seen.flatten(0, -2))
+        out = _together([head(hidden) for head in self.heads], -1)
+        out = out.unflatten(0, seen.shape[:-1]).movedim(-1, -1 - self.axes)
         return out if self.products is None else out + self.products(state, extra)
 
 
@@ -90,6 +91,7 @@ class PolynomialField(nn.Module):
 
     fixed: Tensor
     monomial_of: Tensor
+    in_order: Tensor
 
     def __init__(
         self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings, latents: int = 0
@@ -111,6 +113,7 @@ class PolynomialField(nn.Module):
         self.register_buffer("fixed", torch.tensor(fixed).T.contiguous() - state, persistent=False)
         of = torch.tensor([monomials.index(factors) for factors in moving])
         self.register_buffer("monomial_of", nn.functional.one_hot(of).float(), persistent=False)
+        self.register_buffer("in_order", of[:: 1 + latents].clone(), persistent=False)
         self.coefficients = nn.Linear(len(terms), heads * outputs, bias=False)
         zeroed(self.coefficients)
 
@@ -120,18 +123,14 @@ class PolynomialField(nn.Module):
         if self.by_member:
             out = self._weights(extra.flatten(channel)) @ self._powers(state.flatten(channel + 1))
             return out.reshape(*out.shape[:-1], *state.shape[channel + 1 :])
-        seen = _joined(state, extra.narrow(channel, self.latents, extra.shape[channel] - self.latents), self.axes)
-        seen = seen.movedim(channel, 0)
-        total, *bent = self._polynomials(seen.flatten(1)).reshape(1 + self.latents, -1, *seen.shape[1:])
-        for part, z in zip(bent, extra.movedim(channel, 0), strict=False):
-            total = torch.addcmul(total, part, z)
-        return total.movedim(0, channel)
-
-    def _polynomials(self, seen: Tensor) -> Tensor:
-        """Of all that is seen but z (C, points): the one that counts once, and those that each z multiplies."""
-        kinds = 1 + self.latents
-        weight = self.coefficients.weight.unflatten(1, (-1, kinds)).permute(2, 0, 1)
-        return weight.flatten(0, 1) @ self.monomial_of[::kinds] @ self._powers(seen)
+        z, beside = extra.split([self.latents, extra.shape[channel] - self.latents], channel)
+        seen = _joined(state, beside, self.axes).movedim(channel, 0)
+        scale = z.movedim(channel, 0).expand(-1, *seen.shape[1:]).flatten(1)
+        scale = nn.functional.pad(scale, (0, 0, 1, 0), value=1.0)
+        # points come last, one beside the other in memory
+        powers = self._powers(seen.flatten(1).contiguous()).index_select(0, self.in_order)
+        out = self.coefficients.weight @ (powers[:, None] * scale).flatten(0, 1)
+        return out.unflatten(1, seen.shape[1:]).movedim(0, channel)
 
     @property
     def singles(self) -> list[int]:
