@@ -32,7 +32,7 @@ from greymatch.training.fit import fit
 
 end_with_parent()
 torch.set_num_threads(1)
-folder, stop = sys.argv[1], sys.argv[2]
+folder, stop, strategy = sys.argv[1:]
 
 def decays(rows, seed):
     rng = np.random.default_rng(seed)
@@ -54,6 +54,7 @@ loop.Loop.step = falls
 decay = Physics(lambda t, x, p: {"x": -p.k * x.x}, ["x"], {"k": Uniform(0.2, 2.0)}, name="decay")
 small = {"encoder.width": 8, "encoder.latents": 1, "residual.width": 8, "training.batch": 16}
 small |= {"training.validations": 8, "training.steps": 8, "training.checkpoint_seconds": 0.0}
+small |= {"training.strategy": strategy}
 resume = os.path.exists(f"{folder}/last.safetensors")
 try:
     fit(decay, decays(9, 0), decays(4, 1), settings=Settings(window=8).updated(small), folder=folder, resume=resume,
@@ -67,12 +68,12 @@ except Exception as error:
 
 
 def one(folder: Path) -> None:
-    subprocess.run([sys.executable, "-c", PROGRAM, str(folder), ""], check=True, stdin=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", PROGRAM, str(folder), "", "ddp"], check=True, stdin=subprocess.DEVNULL)
 
 
-def two(folder: Path, stop: str = "") -> Ended:
+def two(folder: Path, stop: str = "", strategy: str = "ddp") -> Ended:
     folder.mkdir(exist_ok=True)
-    return launch(["-c", PROGRAM, str(folder), stop], 2, folder)
+    return launch(["-c", PROGRAM, str(folder), stop, strategy], 2, folder)
 
 
 def curve(folder: Path) -> dict[str, list[Any]]:
@@ -94,8 +95,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_two_processes_learn_as_one_with_the_same_batch(alone: Path, tmp_path: Path) -> None:
-    ended = two(tmp_path / "two")
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+def test_two_processes_learn_as_one_with_the_same_batch(alone: Path, tmp_path: Path, strategy: str) -> None:
+    ended = two(tmp_path / "two", strategy=strategy)
     assert (ended.codes, ended.fallen) == ([0, 0], None)
     mine, other = curve(alone), curve(tmp_path / "two")
     assert mine["step"] == other["step"] == list(range(1, STEPS + 1))  # one process wrote, once
@@ -106,9 +108,10 @@ def test_two_processes_learn_as_one_with_the_same_batch(alone: Path, tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_process_that_dies_ends_the_job_and_one_goes_on(alone: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+def test_a_process_that_dies_ends_the_job_and_one_goes_on(alone: Path, tmp_path: Path, strategy: str) -> None:
     folder = tmp_path / "two"
-    ended = two(folder, "killed")
+    ended = two(folder, "killed", strategy)
     assert ended.codes[1] == -signal.SIGKILL
     assert "process 2 of 2 was killed (SIGKILL)" in Ended(ended.codes, 1, None).text()
     assert "one of the 2 processes is gone" in (folder / "said-0").read_text()
@@ -123,7 +126,7 @@ def test_ctrl_c_of_any_process_stops_all_of_them_at_the_same_step(alone: Path, t
     folder = tmp_path / "two"
     assert two(folder, "ctrl-c").codes == [130, 130]
     assert read_tensors(folder / "last.safetensors")[1]["step"] == 6
-    two(folder)
+    two(folder, strategy="fsdp")  # what each held whole, they go on with in parts
     assert close(alone, folder)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -53,7 +53,7 @@ class Whole:
     """Each process holds all weights; Fabric lets several of them share gradients, and converts precisions."""
 
     def __init__(self, network: nn.Module, objective: Any, settings: TrainingSettings, fabric: Any) -> None:
-        self._network, self._fabric, self._whole = network, fabric, adamw(network, settings)
+        self._network, self._fabric, self._whole = network, fabric, adamw(network.parameters(), settings)
         self.objective, self.optimizer = fabric.setup(objective, self._whole)
         self._averaging = Averaging(network.state_dict())
         self._averaged = self._averaging.first()
@@ -117,6 +117,7 @@ def forget_gradients(optimizer: torch.optim.Optimizer) -> None:
         weight.grad = None
 
 
-def adamw(network: nn.Module, settings: TrainingSettings) -> torch.optim.AdamW:
-    fused = next(network.parameters()).device.type in FUSED
-    return torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=settings.decay, fused=fused)
+def adamw(weights: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.AdamW:
+    weights = list(weights)
+    fused = all(weight.device.type in FUSED for weight in weights)
+    return torch.optim.AdamW(weights, lr=settings.rate, weight_decay=settings.decay, fused=fused)
