@@ -48,6 +48,6 @@ def test_only_the_first_process_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_unknown_strategy_is_refused(greymatch, user: Path) -> None:
-    done = greymatch("fit", *DATA, "--strategy", "fsdp", "--out", "new")
+    done = greymatch("fit", *DATA, "--strategy", "horovod", "--out", "new")
     assert done.code == 2
     assert "training.strategy" in done.err

@@ -102,7 +102,9 @@ class Sampler:
         times = source.windows.future(chosen, matching.points, matching.horizon, generator)
         if matching.past:
             times = torch.cat([source.windows.within(chosen, matching.past, generator), times], 1)
-        return self._sample(source, source.windows.rows(chosen), times, source.features(self.network, chosen), generator)
+        return self._sample(
+            source, source.windows.rows(chosen), times, source.features(self.network, chosen), generator
+        )
 
     def draw_whole(self, count: int, generator: torch.Generator, amplitude: Tensor, settled: Tensor) -> Sample:
         """Trajectories, each as often as it has windows, to be matched all over; `amplitude` and latents are those of

@@ -77,7 +77,7 @@ class Sharded:
     def gather(self) -> Learned:
         self._network.load_state_dict({name: _whole(value) for name, value in self._learner.state_dict().items()})
         for its, mine in self._pairs():
-            slots = self.optimizer.state[mine] if mine in self.optimizer.state else {}
+            slots = self.optimizer.state.get(mine, {})
             self._whole.state[its] = {slot: _whole(value) for slot, value in slots.items()}
         return Learned(self._network, self._whole, self.averaged())
 
