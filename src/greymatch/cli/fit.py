@@ -120,7 +120,7 @@ def _fitted(problem: Problem, told: Command, where: Path, quiet: bool) -> GreyBo
         )
 
     def elsewhere(progress: Meter) -> GreyBox:
-        return launched(problem.physics, told.settings.training.devices, where, quiet)
+        return launched(problem.physics, told.settings.training, where, quiet)
 
     how = elsewhere if to_be_launched(told.settings) else here
     return train(how, quiet, ["greymatch", "fit", "--resume", str(where)])
