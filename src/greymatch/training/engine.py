@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from greymatch.settings import TrainingSettings
 from greymatch.training.averaging import Averaging
+from greymatch.training.bare import weights_of
 from greymatch.training.state import Learned
 
-FULL = "32-true"
 FUSED = ("cpu", "cuda")  # devices with an optimiser of one piece
 
 
@@ -82,33 +82,13 @@ class Whole:
         self._averaged = averaged
 
 
-class Bare:
-    """In Fabric's place where there is nothing to share or to convert, which Fabric looks for at every step."""
-
-    def setup(self, objective: Any, optimizer: torch.optim.Optimizer) -> tuple[Any, torch.optim.Optimizer]:
-        return objective, optimizer
-
-    def backward(self, total: Tensor) -> None:
-        total.backward()
-
-    def clip_gradients(
-        self, objective: Any, optimizer: torch.optim.Optimizer, max_norm: float, error_if_nonfinite: bool
-    ) -> Tensor:
-        return torch.nn.utils.clip_grad_norm_(weights_of(optimizer), max_norm, error_if_nonfinite=error_if_nonfinite)
-
-
 def engine(network: nn.Module, objective: Any, settings: TrainingSettings, fabric: Any, processes: int) -> Engine:
     """As the settings ask for, for so many processes."""
     if processes > 1 and settings.strategy == "fsdp":
         from greymatch.training.sharded import Sharded
 
         return Sharded(network, objective, settings, fabric)
-    bare = processes == 1 and settings.precision == FULL
-    return Whole(network, objective, settings, Bare() if bare else fabric)
-
-
-def weights_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:
-    return [weight for group in optimizer.param_groups for weight in group["params"]]
+    return Whole(network, objective, settings, fabric)
 
 
 def forget_gradients(optimizer: torch.optim.Optimizer) -> None:
