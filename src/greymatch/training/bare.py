@@ -1,4 +1,4 @@
-"""In Fabric's place where there is nothing to share or to convert: it takes seconds to load, and looks at every step."""
+"""In Fabric's place where there is nothing to share or convert: it takes seconds to load, and looks at every step."""
 
 from __future__ import annotations
 
