@@ -34,30 +34,33 @@ def written(path: Path, trajectories: int, points: int) -> Path:
     return path
 
 
-def fitted(path: Path, lazy: bool, steps: int) -> int:
+def fitted(path: Path, lazy: bool, steps: int, net_alone: bool) -> int:
     """Fit, and give this process's largest memory in kilobytes."""
     import greymatch as gm
 
     physics = gm.Physics(lambda t, x, p: {"x": -p.k * x.x}, ["x"], {"k": gm.Uniform(0.5, 5)}, order=2)
     small = {"encoder.width": 32, "residual.width": 32, "training.batch": 64, "training.validations": 1}
+    small |= {"residual.products": 0, "residual.curves": ()} if net_alone else {}
     settings = gm.Settings(window=26).updated({"data.shelf": 64, "data.noise": 0.0, **small})
     gm.fit(physics, gm.read(path, lazy=lazy), settings=settings, steps=steps, quiet=True)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def measured(path: Path, lazy: bool, steps: int) -> float:
+def measured(path: Path, lazy: bool, steps: int, net_alone: bool = False) -> float:
     """The same in a process of its own, in megabytes."""
-    words = [sys.executable, __file__, "--fit", str(path), "--steps", str(steps), *(["--lazy"] if lazy else [])]
+    words = [sys.executable, __file__, "--fit", str(path), "--steps", str(steps)]
+    words += ["--lazy"] * lazy + ["--net-alone"] * net_alone
     return int(subprocess.run(words, check=True, capture_output=True, text=True).stdout) / 1024
 
 
-def compared(cases: dict[str, tuple[int, int]], steps: int) -> list[dict[str, Any]]:
+def compared(cases: dict[str, tuple[int, int]], steps: int, net_alone: bool = False) -> list[dict[str, Any]]:
+    """A row for each store; `net_alone` leaves out the search for a law to begin with, which takes long."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, (trajectories, points) in cases.items():
             store = written(Path(folder) / f"{trajectories}x{points}.zarr", trajectories, points)
             row = {"store": name, "trajectories": trajectories, "points": points}
-            row |= {"store_mb": trajectories * points * 8 / 2**20, "lazy_mb": measured(store, True, steps)}
+            row |= {"store_mb": trajectories * points * 8 / 2**20, "lazy_mb": measured(store, True, steps, net_alone)}
             rows.append(row)
             print(row, flush=True)
     return rows
@@ -85,9 +88,10 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--fit", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--lazy", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--net-alone", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.fit:
-        print(fitted(asked.fit, asked.lazy, asked.steps))
+        print(fitted(asked.fit, asked.lazy, asked.steps, asked.net_alone))
         raise SystemExit
     found = compared(CASES, asked.steps)
     RESULTS.mkdir(parents=True, exist_ok=True)

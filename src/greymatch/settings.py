@@ -168,8 +168,8 @@ class TrainingSettings(Section):
     device: str = Field(default="auto", description="auto, cpu, cuda or cuda:N")
     devices: int = Field(default=1, ge=1, description="processes on each machine, which share each batch")
     nodes: int = Field(default=1, ge=1, description="machines")
-    strategy: Literal["ddp"] = Field(
-        default="ddp", description="how processes train together: each holds the whole model"
+    strategy: Literal["ddp", "fsdp"] = Field(
+        default="ddp", description="how processes train together: each holds the whole model (ddp) or a part (fsdp)"
     )
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "64-true"] = "32-true"
     channels_last: bool = Field(default=False, description="how 2-D convolutions lie in memory; for GPUs, mostly")

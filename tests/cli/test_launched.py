@@ -31,12 +31,12 @@ def test_processes_that_are_asked_for_are_launched_and_a_fall_is_told(greymatch,
     assert "greymatch fit --resume new" in done.err
     ((words, count, folder),) = asked
     assert (count, folder) == (2, Path("new"))
-    assert words[2:] == ["fit", "--resume", "new", "--devices", "2"]
+    assert words[2:] == ["fit", "--resume", "new", "--devices", "2", "--strategy", "ddp"]
 
 
 def test_a_run_goes_on_with_another_number_of_processes(greymatch, user: Path, asked) -> None:
-    assert "process 2 of 2" in greymatch("fit", "--resume", "run", "--devices", 3).err
-    assert asked[0][1] == 3
+    assert "process 2 of 2" in greymatch("fit", "--resume", "run", "--devices", 3, "--strategy", "fsdp").err
+    assert (asked[0][1], asked[0][0][-2:]) == (3, ["--strategy", "fsdp"])
     done = greymatch("fit", "--resume", "run", "--set", "residual.width=3")
     assert (done.code, "residual.width" in done.err) == (2, True)
 
@@ -48,6 +48,6 @@ def test_only_the_first_process_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_unknown_strategy_is_refused(greymatch, user: Path) -> None:
-    done = greymatch("fit", *DATA, "--strategy", "fsdp", "--out", "new")
+    done = greymatch("fit", *DATA, "--strategy", "horovod", "--out", "new")
     assert done.code == 2
     assert "training.strategy" in done.err

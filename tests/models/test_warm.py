@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from greymatch.bench.speed.stepping import network_for
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 from greymatch.models.greybox import GreyBox
@@ -26,8 +27,7 @@ LAST = ("encoder.eps_head.weight", "encoder.eps_head.bias")
 
 def network(model: GreyBox, physics: Physics, data: Trajectories, **changes: Any) -> Network:
     """A network for `physics` with the settings of `model`, as random as they begin."""
-    settings = model.settings.updated(changes)
-    return fit(physics, data, settings=settings, steps=1, quiet=True).network
+    return network_for(physics, data, model.settings.updated(changes))
 
 
 def test_the_same_nets_begin_as_the_model_they_start_from(small_model: GreyBox, swings: Swings):

@@ -10,7 +10,7 @@ from greymatch.training.averaging import EARLY, Averaging, Swapped
 
 def test_the_mean_forgets_the_first_weights_and_then_keeps_its_memory():
     net = torch.nn.Linear(1, 1, bias=False)
-    averaging = Averaging(net)
+    averaging = Averaging(net.state_dict())
     averaged = averaging.first()
     expected = net.weight.item()
     for step in range(1, 200):

@@ -10,9 +10,9 @@ from torch import nn
 from greymatch.errors import GreymatchError
 from greymatch.files import write_tensors
 from greymatch.training.noise import RunningMean
-from greymatch.training.state import RunState, load_state, save_state
+from greymatch.training.state import Learned, RunState, load_state, save_state
 
-Run = tuple[RunState, nn.Module, torch.optim.Optimizer, torch.Generator]
+Run = tuple[RunState, Learned, torch.Generator]
 
 
 def fresh(seed: int) -> Run:
@@ -22,13 +22,13 @@ def fresh(seed: int) -> Run:
     state = RunState(
         noise=RunningMean.starting(torch.rand(2), 0.98),
         gradient=RunningMean.starting(torch.rand(()), 0.99),
-        averaged={name: value.clone() for name, value in net.state_dict().items()},
     )
-    return state, net, optimizer, torch.Generator().manual_seed(seed)
+    averaged = {name: value.clone() for name, value in net.state_dict().items()}
+    return state, Learned(net, optimizer, averaged), torch.Generator().manual_seed(seed)
 
 
 def step(run: Run) -> None:
-    state, net, optimizer, generator = run
+    state, (net, optimizer, _), generator = run
     loss = net(torch.randn(5, 3, generator=generator)).square().mean()
     optimizer.zero_grad()
     loss.backward()
@@ -44,16 +44,16 @@ def test_a_run_goes_on_from_its_file_as_if_nothing_had_happened(tmp_path: Path, 
         step(one)
     one[0].validation, one[0].best, one[0].best_step, one[0].elapsed = 0.1 + 0.2, 1 / 3, 4, 12.5
     save_state(tmp_path / "a.safetensors", *one)
-    load_state(tmp_path / "a.safetensors", *two)
+    averaged = load_state(tmp_path / "a.safetensors", *two)
     assert two[0].numbers() == one[0].numbers()
     for _ in range(5):
         step(one)
         step(two)
-    for mine, its in zip(one[1].parameters(), two[1].parameters(), strict=True):
+    for mine, its in zip(one[1].weights.parameters(), two[1].weights.parameters(), strict=True):
         assert torch.equal(mine, its)
     assert torch.equal(one[0].noise.value, two[0].noise.value)
-    assert torch.equal(one[3].get_state(), two[3].get_state())
-    assert all(torch.equal(value, two[0].averaged[name]) for name, value in one[0].averaged.items())
+    assert torch.equal(one[2].get_state(), two[2].get_state())
+    assert all(torch.equal(value, averaged[name]) for name, value in one[1].averaged.items())
 
 
 def test_a_run_without_a_validation_yet_comes_back_so(tmp_path: Path, seed: int):
@@ -71,7 +71,7 @@ def test_saving_does_not_disturb_the_run(tmp_path: Path, seed: int):
         step(one)
         step(two)
         save_state(tmp_path / "a.safetensors", *one)
-    assert all(torch.equal(a, b) for a, b in zip(one[1].parameters(), two[1].parameters(), strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(one[1].weights.parameters(), two[1].weights.parameters(), strict=True))
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path, seed: int):

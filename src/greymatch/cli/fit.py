@@ -46,7 +46,7 @@ def command(
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of the run; else runs/NAME.")] = None,
     devices: Annotated[int | None, typer.Option(min=1, help="Processes on each machine, which share batches.")] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Machines, each with torchrun or srun.")] = None,
-    strategy: Annotated[str | None, typer.Option(help="How processes train together: ddp.")] = None,
+    strategy: Annotated[str | None, typer.Option(help="How processes train together: ddp or fsdp.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -120,7 +120,7 @@ def _fitted(problem: Problem, told: Command, where: Path, quiet: bool) -> GreyBo
         )
 
     def elsewhere(progress: Meter) -> GreyBox:
-        return launched(problem.physics, told.settings.training.devices, where, quiet)
+        return launched(problem.physics, told.settings.training, where, quiet)
 
     how = elsewhere if to_be_launched(told.settings) else here
     return train(how, quiet, ["greymatch", "fit", "--resume", str(where)])

@@ -15,7 +15,7 @@ from greymatch.errors import GreymatchError
 if TYPE_CHECKING:
     from greymatch.models.greybox import GreyBox
     from greymatch.physics.physics import Physics
-    from greymatch.settings import Settings
+    from greymatch.settings import Settings, TrainingSettings
 
 
 def first_process() -> bool:
@@ -32,14 +32,15 @@ def to_be_launched(settings: Settings) -> bool:
     return training.devices > 1 and training.nodes == 1 and Launched.here().count == 1
 
 
-def launched(physics: Physics, count: int, where: Path, quiet: bool) -> GreyBox:
-    """The model that `count` processes fit, each told to go on with the run in `where`."""
+def launched(physics: Physics, training: TrainingSettings, where: Path, quiet: bool) -> GreyBox:
+    """The model that several processes fit, each told to go on with the run in `where`."""
     from greymatch.models.file import load
     from greymatch.training.launch import launch
     from greymatch.training.run import MODEL
 
-    words = ["-m", "greymatch.cli", "fit", "--resume", str(where), "--devices", str(count)]
-    ended = launch([*words, *(["--quiet"] if quiet else [])], count, where)
+    words = ["-m", "greymatch.cli", "fit", "--resume", str(where), "--devices", str(training.devices)]
+    words += ["--strategy", training.strategy, *(["--quiet"] if quiet else [])]
+    ended = launch(words, training.devices, where)
     if ended.fallen is None:
         return load(where / MODEL, physics)
     if ended.codes[0] == WRONG_INPUT and ended.fallen == 0:  # the first process has said why

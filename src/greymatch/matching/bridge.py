@@ -11,7 +11,7 @@ from torch import Tensor
 from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.matching.gaps import check_max_gap, neighbours, shrink_grid
 from greymatch.matching.linear import Linear
-from greymatch.matching.path import Device, Matched, Path, widen
+from greymatch.matching.path import Device, Located, Matched, Path, picked, widen
 from greymatch.together import normal
 
 Velocity = Literal["drift", "flow"]
@@ -87,12 +87,17 @@ class BridgePath:
     def degree(self) -> int:
         return self.line.degree
 
-    def at(self, rows: Tensor, times: Tensor, generator: torch.Generator | None = None) -> Matched:
-        spot = self.line.located(rows, times)
+    def located(self, rows: Tensor, times: Tensor) -> Located:
+        return self.line.located(rows, times)
+
+    def at(
+        self, rows: Tensor, times: Tensor, generator: torch.Generator | None = None, spot: Located | None = None
+    ) -> Matched:
+        spot = spot or self.located(rows, times)
         offset = spot.offset.clamp(_EDGE * spot.width, (1 - _EDGE) * spot.width)
         times = times.to(offset) - spot.offset + offset
-        mean = self.line.evaluate(rows, spot.interval, offset, times)
-        behind, ahead = self._sides(rows, spot.interval, offset)
+        mean = self.line.evaluate(spot.place, offset, times)
+        behind, ahead = self._sides(spot.place, offset)
         sigma = self.sigma.reshape(-1, *[1] * (mean.position.ndim - 3))
         kick = sigma * normal(mean.position.shape, generator, sigma)
         position = mean.position + kick * (ahead * behind / (ahead + behind)).sqrt()
@@ -102,9 +107,9 @@ class BridgePath:
         """The bridge's mean."""
         return self.line.position(rows, times)
 
-    def _sides(self, rows: Tensor, interval: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
+    def _sides(self, place: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
         """The times since the bridge began and until it ends."""
-        since, until = self.since[rows[:, None], interval], self.until[rows[:, None], interval]
+        since, until = picked(self.since, place), picked(self.until, place)
         dt = widen(offset.to(since.dtype), since)
         return since + dt, until - dt
 
@@ -114,8 +119,8 @@ class BridgePath:
             return -(behind / (ahead * (ahead + behind))).sqrt()
         return (ahead - behind) / (2 * (ahead * behind * (ahead + behind)).sqrt())
 
-    def trust(self, rows: Tensor, times: Tensor, order: int = 1) -> Tensor:
-        return self.line.trust(rows, times, order)
+    def trust(self, rows: Tensor, times: Tensor, order: int = 1, spot: Located | None = None) -> Tensor:
+        return self.line.trust(rows, times, order, spot)
 
     def to(self, device: Device = None, dtype: torch.dtype | None = None) -> BridgePath:
         line = self.line.to(device, dtype)

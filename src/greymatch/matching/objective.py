@@ -35,6 +35,10 @@ class Sample(NamedTuple):
     settled: Tensor | None = None
     doubt: Tensor | None = None
 
+    def latents(self, free: int) -> Latents | None:
+        """Those that are settled, the first `free` of them of parameters."""
+        return None if self.settled is None else Latents(self.settled[:, :free], self.settled[:, free:])
+
 
 class Loss(NamedTuple):
     """The loss and its terms, averaged over the windows of a batch.
@@ -89,9 +93,9 @@ class Objective(nn.Module):
 
     def _latents(self, sample: Sample, generator: torch.Generator | None) -> tuple[Latents, Encoded | None]:
         """Those of each window, and where they come from, unless they are settled."""
-        if sample.settled is not None:
-            free = self.network.shapes.free
-            return Latents(sample.settled[:, :free], sample.settled[:, free:]), None
+        settled = sample.latents(self.network.shapes.free)
+        if settled is not None:
+            return settled, None
         encoded = self.network.encode(sample.features, generator, sample=self.variational)
         return encoded.latents, encoded
 
@@ -141,7 +145,7 @@ class Objective(nn.Module):
         shape = phase.shape[:2]
         chosen = integers(columns, shape, generator, phase.device)
         step = normal(shape, generator, phase)
-        move = step[..., None] * torch.nn.functional.one_hot(chosen, columns)
+        move = step[..., None] * (chosen[..., None] == torch.arange(columns, device=phase.device))
         shift, push = move.split([phase.shape[2], columns - phase.shape[2]], -1)
         moved = phase + _over(shift * dynamics.scales_spread, phase)
         driven = None if u is None else u + push * dynamics.scales_input_spread
@@ -150,20 +154,20 @@ class Objective(nn.Module):
     def _errors(self, sample: Sample, parts: Parts, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean squares of the matched channels (C,), their weights (C,) and the mean size of the residual."""
         amplitude, dynamics = sample.features.amplitude[:, None], self.network.dynamics
-        unit = _over(dynamics.scales_top * amplitude, parts.total)
-        share = _share(sample, dynamics.scales_top * amplitude)
-        wrong = _kept((parts.total - target) / unit, sample.trusted)
-        errors = _mean(wrong.square(), share)
+        unit, trusted = dynamics.scales_top * amplitude, _over(sample.trusted, parts.total)
+        share = _share(sample, unit)
+        both = torch.stack([parts.total - target, parts.residual]) / _over(unit, parts.total)
+        wrong, added = _kept(both, trusted)
+        errors, size = _means(torch.stack([wrong.square(), added.abs()]), share)
         weights = torch.ones_like(errors)
         if self.network.physics.order == 2:
             weights = weights * self.settings.alpha
         if parts.drift is not None:
             # the path's own velocity is the target, so the correction itself is the error
             drift = parts.drift / _over(dynamics.scales_velocity * amplitude, parts.drift)
-            errors = torch.cat([_mean(_kept(drift, sample.trusted).square(), share), errors])
+            errors = torch.cat([*_means(_kept(drift, trusted).square()[None], share), errors])
             weights = torch.cat([torch.ones_like(weights), weights])
-        size = _mean(_kept(parts.residual / unit, sample.trusted).abs(), share).mean()
-        return errors, weights, size
+        return errors, weights, size.mean()
 
     def _target(self, matched: Matched) -> Tensor:
         if self.network.physics.order == 1:
@@ -181,7 +185,7 @@ def _both(one: Any, other: Any) -> Any:
 
 def _kept(values: Tensor, trusted: Tensor) -> Tensor:
     """Zero where a point is not trusted, whatever stands there: it may not even be finite."""
-    return values.masked_fill(~_over(trusted, values), 0.0)
+    return values.masked_fill(~trusted, 0.0)
 
 
 def _share(sample: Sample, unit: Tensor) -> Tensor:
@@ -197,10 +201,10 @@ def _share(sample: Sample, unit: Tensor) -> Tensor:
     return share * (over_all(trusted.sum((0, 1))) / total)
 
 
-def _mean(values: Tensor, share: Tensor) -> Tensor:
-    """Mean of each state's values (S,) over windows, points and grid, each point with its share."""
-    values = values.flatten(3).mean(-1) if values.ndim > 3 else values
-    return (values * share).sum((0, 1)) / over_all(share.sum((0, 1))).clamp_min(1)
+def _means(values: Tensor, share: Tensor) -> Tensor:
+    """Means (K, S) of values (K, B, M, S, *grid) over windows, points and grid, each point with its share."""
+    values = values.flatten(4).mean(-1) if values.ndim > 4 else values
+    return (values * share).sum((1, 2)) / over_all(share.sum((0, 1))).clamp_min(1)
 
 
 def _over(unit: Tensor, like: Tensor) -> Tensor:

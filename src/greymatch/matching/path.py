@@ -27,27 +27,35 @@ class Matched(NamedTuple):
     acceleration: Tensor | None
 
 
+class Located(NamedTuple):
+    """Where each time is, all (batch, point): `place`, the number of its interval when those of all rows are counted
+    one after another, the time since its left break, and its width."""
+
+    place: Tensor
+    offset: Tensor
+    width: Tensor
+
+
 class AnyPath(Protocol):
-    """What training asks of a path: points on it, whether they are sound, and a move to a device."""
+    """What training asks of a path: points on it, whether they are sound, and a move to a device.
+
+    `spot` is where the times are `located`, for who asks more than once.
+    """
 
     @property
     def degree(self) -> int: ...
 
-    def at(self, rows: Tensor, times: Tensor, generator: torch.Generator | None = None) -> Matched: ...
+    def located(self, rows: Tensor, times: Tensor) -> Located: ...
+
+    def at(
+        self, rows: Tensor, times: Tensor, generator: torch.Generator | None = None, spot: Located | None = None
+    ) -> Matched: ...
 
     def position(self, rows: Tensor, times: Tensor) -> Tensor: ...
 
-    def trust(self, rows: Tensor, times: Tensor, order: int = 1) -> Tensor: ...
+    def trust(self, rows: Tensor, times: Tensor, order: int = 1, spot: Located | None = None) -> Tensor: ...
 
     def to(self, device: Device = None, dtype: torch.dtype | None = None) -> Self: ...
-
-
-class Located(NamedTuple):
-    """The interval that holds each time, the time since its left break, and its width; all (batch, point)."""
-
-    interval: Tensor
-    offset: Tensor
-    width: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,34 +84,36 @@ class Path:
     def degree(self) -> int:
         return self.coefficients.shape[2] - 1
 
-    def at(self, rows: Tensor, times: Tensor, generator: torch.Generator | None = None) -> Matched:
+    def at(
+        self, rows: Tensor, times: Tensor, generator: torch.Generator | None = None, spot: Located | None = None
+    ) -> Matched:
         """The points at `times`; nothing is random here, so `generator` is not used."""
-        spot = self.located(rows, times)
-        return self.evaluate(rows, spot.interval, spot.offset, times)
+        spot = spot or self.located(rows, times)
+        return self.evaluate(spot.place, spot.offset, times)
 
     def position(self, rows: Tensor, times: Tensor) -> Tensor:
         """The points alone, for who needs no derivatives."""
         spot = self.located(rows, times)
-        powers = self.coefficients[rows[:, None], spot.interval].unbind(2)
-        dt = widen(spot.offset.to(powers[0].dtype), powers[0])
-        position = powers[-1]
-        for coefficient in reversed(powers[:-1]):
-            position = position * dt + coefficient
-        return position
+        return self._derivatives(spot.place, spot.offset, 1)[0]
 
     def located(self, rows: Tensor, times: Tensor) -> Located:
         """Where each time falls; the last break is in the last interval, and padding gives offset 0, width 1."""
         times = times.to(self.breaks.dtype).contiguous()
-        own = self._common
-        if own is None:
-            own, last = self.breaks[rows], self._last[rows]
-            interval = (torch.searchsorted(own, times, right=True) - 1).clamp(min=0).minimum(last)
-            left, right = own.gather(1, interval), own.gather(1, interval + 1)
-        else:
-            interval = (torch.searchsorted(own, times, right=True) - 1).clamp(min=0).minimum(self._last[0])
-            left, right = own[interval], own[interval + 1]
-        offset = torch.where(left.isfinite(), times - left, 0.0)
-        return Located(interval, offset, torch.where(right.isfinite(), right - left, 1.0))
+        own, last = (self.breaks[rows], self._last[rows]) if self._common is None else (self._common, self._last[0])
+        interval = (torch.searchsorted(own, times, right=True) - 1).clamp(min=0).minimum(last)
+        place = interval + rows[:, None] * self.trusted.shape[1]
+        left = self._left.take(place)
+        return Located(place, torch.where(left.isfinite(), times - left, 0.0), self._width.take(place))
+
+    @cached_property
+    def _left(self) -> Tensor:
+        """The break before each interval (row, interval)."""
+        return self.breaks[:, :-1].contiguous()
+
+    @cached_property
+    def _width(self) -> Tensor:
+        """The width of each interval (row, interval), 1 for padding."""
+        return torch.where(self.breaks[:, 1:].isfinite(), self.breaks.diff(dim=1), 1.0)
 
     @cached_property
     def _last(self) -> Tensor:
@@ -116,25 +126,39 @@ class Path:
         same = len(self.breaks) > 0 and bool((self.breaks == self.breaks[:1]).all())
         return self.breaks[0].contiguous() if same else None
 
-    def evaluate(self, rows: Tensor, interval: Tensor, offset: Tensor, times: Tensor) -> Matched:
-        """Horner's rule for the value and both derivatives at `offset` from the left break."""
-        powers = self.coefficients[rows[:, None], interval].unbind(2)
-        dt = widen(offset.to(powers[0].dtype), powers[0])
-        position, velocity, bend = powers[-1], torch.zeros_like(powers[-1]), torch.zeros_like(powers[-1])
-        for coefficient in reversed(powers[:-1]):
-            bend = bend * dt + velocity
-            velocity = velocity * dt + position
-            position = position * dt + coefficient
-        return Matched(times, position, velocity, 2 * bend if self.degree >= 2 else None)
+    def evaluate(self, place: Tensor, offset: Tensor, times: Tensor) -> Matched:
+        """The value and both derivatives at `offset` from the left break of the interval at `place`."""
+        position, velocity, acceleration = self._derivatives(place, offset, 3)
+        return Matched(times, position, velocity, acceleration if self.degree >= 2 else None)
 
-    def trust(self, rows: Tensor, times: Tensor, order: int = 1) -> Tensor:
+    def _derivatives(self, place: Tensor, offset: Tensor, count: int) -> tuple[Tensor, ...]:
+        """The first `count` of value, velocity and acceleration (batch, point, state, *grid)."""
+        powers = picked(self.coefficients, place).flatten(0, 1).flatten(2)
+        factors = offset.to(powers.dtype).reshape(-1, 1).expand(-1, self.degree)
+        ones = factors.new_ones(len(factors), 1)
+        basis = torch.cat([ones, factors], 1).cumprod(1) @ self._slopes[:, : count * (self.degree + 1)]
+        found = torch.bmm(basis.unflatten(1, (count, -1)), powers)
+        return found.unflatten(2, self.coefficients.shape[3:]).unflatten(0, place.shape).unbind(2)
+
+    @cached_property
+    def _slopes(self) -> Tensor:
+        """1, d/dt and d^2/dt^2 of all powers t^k in those powers (power, 3 * power)."""
+        slope = torch.diag(torch.arange(1.0, self.degree + 1), 1)
+        whole = torch.cat([torch.eye(self.degree + 1), slope, slope @ slope], 1)
+        return whole.to(self.coefficients)
+
+    def trust(self, rows: Tensor, times: Tensor, order: int = 1, spot: Located | None = None) -> Tensor:
         """Whether each state may be matched; `order=2` also asks that its fit was able to bend."""
-        spot = self.located(rows, times)
+        spot = spot or self.located(rows, times)
         inside = (spot.offset >= 0) & (spot.offset <= spot.width)
-        sound = self.trusted[rows[:, None], spot.interval] & inside[..., None]
+        return picked(self._sound[order - 1], spot.place) & inside[..., None]
+
+    @cached_property
+    def _sound(self) -> tuple[Tensor, Tensor]:
+        """Where (row, interval, state) the fit is sound for order 1, and for order 2."""
         if self.degrees is None:
-            return sound if self.degree >= order else torch.zeros_like(sound)
-        return sound & (self.degrees[rows] >= order)[:, None]
+            return self.trusted & (self.degree >= 1), self.trusted & (self.degree >= 2)
+        return self.trusted & (self.degrees >= 1)[:, None], self.trusted & (self.degrees >= 2)[:, None]
 
     def to(self, device: Device = None, dtype: torch.dtype | None = None) -> Path:
         """The path elsewhere; breaks stay float64 where they can, since steps are small beside times."""
@@ -152,6 +176,11 @@ class Path:
 def widen(tensor: Tensor, like: Tensor) -> Tensor:
     """Trailing axes of size one, so that `tensor` broadcasts from the left against `like`."""
     return tensor.reshape(*tensor.shape, *[1] * (like.ndim - tensor.ndim))
+
+
+def picked(table: Tensor, place: Tensor) -> Tensor:
+    """What a table (row, interval, ...) holds at each place (batch, point, ...), in whole pieces of memory."""
+    return table.flatten(0, 1).index_select(0, place.flatten()).unflatten(0, place.shape)
 
 
 def _cast(coefficients: Tensor, device: torch.device, dtype: torch.dtype | None) -> Tensor:

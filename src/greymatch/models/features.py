@@ -27,6 +27,12 @@ class Features(NamedTuple):
     start: Tensor
     probe: Tensor
 
+    @staticmethod
+    def measured(amplitude: Tensor) -> Features:
+        """Those of windows that nobody will encode: how large they are, and nothing else."""
+        nothing = amplitude[:, :0]
+        return Features(nothing, nothing, amplitude, nothing, nothing)
+
     def seen(self, states: int) -> Tensor:
         """Which values (B, W, S, *grid) were observed, as 0 or 1."""
         return self.sequence[:, :, 2 * states : 3 * states]

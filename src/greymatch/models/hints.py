@@ -10,6 +10,8 @@ The answer and its precision are features for the encoder; no gradient passes th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -43,10 +45,12 @@ def _hints(dynamics: Dynamics, probe: Probe, start: Tensor, amplitude: Tensor, l
     found = torch.cat([torch.zeros_like(start), prior[:, free:]], 1)
     origin = torch.cat([start, prior[:, free:]], 1)
     precision, misfit = prior, prior[:, :1]
+    question, normal = _Question.of(dynamics, probe, amplitude, latents), _Normal.of(probe)
+    one = torch.eye(free + latents, device=start.device, dtype=torch.float64)
     for _ in range(SWEEPS):
-        wrong, slopes = _linearised(dynamics, probe, amplitude, found)
-        square, side = _normal(slopes, wrong, probe.seen)
-        square = square + torch.eye(free + latents, device=square.device, dtype=square.dtype)
+        wrong, slopes = question.linearised(found)
+        square, side = normal.equations(slopes, wrong)
+        square = square + one
         step = torch.linalg.solve_ex(square, (side - origin - found)[..., None])[0][..., 0].to(start.dtype)
         found = (origin + found + step.nan_to_num(0.0)).clamp(-FARTHEST, FARTHEST) - origin
         precision = square.diagonal(dim1=-2, dim2=-1).log().to(start.dtype)
@@ -54,49 +58,76 @@ def _hints(dynamics: Dynamics, probe: Probe, start: Tensor, amplitude: Tensor, l
     return torch.cat([origin + found, LOGARITHM * precision, LOGARITHM * (misfit + 1e-8).log()], 1)
 
 
-def _linearised(dynamics: Dynamics, probe: Probe, amplitude: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
-    """What is left unexplained (B, M, S, *g) and its slopes (B, M, L + Z, S, *g)."""
-    free = probe.slopes.shape[2]
-    shift, z = found.split([free, found.shape[1] - free], 1)
-    moves = torch.cat([torch.zeros_like(z)[None], STEP * _each_way(z)])
-    said = _residuals(dynamics, probe, amplitude, z + moves)
-    by_z = [(after - said[0]) / STEP for after in said[1:]]
-    slopes = torch.cat([probe.slopes, *(one[:, :, None] for one in by_z)], 2)
-    axes = probe.defect.ndim - 3
-    moved = (probe.slopes * shift[:, None, :, None].reshape(len(z), 1, free, 1, *(1,) * axes)).sum(2)
-    return probe.defect - moved - said[0], slopes
+@dataclass(frozen=True)
+class _Question:
+    """The residual at a probe's points for z and for a step along each of its Z directions: (1 + Z) B members, whose
+    `moves` are (1 + Z, 1, Z); all but z is worked out once."""
+
+    dynamics: Dynamics
+    probe: Probe
+    moves: Tensor
+    state: Tensor
+    time: Tensor
+    inputs: Tensor | None
+    known: Tensor
+    unit: Tensor
+
+    @staticmethod
+    def of(dynamics: Dynamics, probe: Probe, amplitude: Tensor, latents: int) -> _Question:
+        axes = (1,) * (probe.defect.ndim - 3)
+        unit = (dynamics.scales_top * amplitude).reshape(len(amplitude), 1, -1, *axes)
+        center, spread = (part.reshape(-1, *axes) for part in (dynamics.scales_center, dynamics.scales_spread))
+        driven = probe.inputs
+        if driven is not None:
+            driven = dynamics.scales_input_center + driven * dynamics.scales_input_spread
+
+        def many(part: Tensor) -> Tensor:
+            return part.repeat(1 + latents, *(1,) * (part.ndim - 1))
+
+        return _Question(
+            dynamics,
+            probe,
+            moves=STEP * torch.eye(1 + latents, latents, device=unit.device, dtype=unit.dtype).roll(1, 0)[:, None],
+            state=many(dynamics.visible(center + probe.phase * spread)),
+            time=many(dynamics.scales_time_center + probe.time.double() * dynamics.scales_time_spread),
+            inputs=None if driven is None else many(driven),
+            known=many(probe.known * unit),
+            unit=unit,
+        )
+
+    def linearised(self, found: Tensor) -> tuple[Tensor, Tensor]:
+        """What is left unexplained (B, M, S, *g) and its slopes (B, M, L + Z, S, *g)."""
+        probe, free = self.probe, self.probe.slopes.shape[2]
+        shift, z = found.split([free, found.shape[1] - free], 1)
+        said, *after = self._residuals(z + self.moves)
+        slopes = torch.cat([probe.slopes, *((one - said)[:, :, None] / STEP for one in after)], 2)
+        shift = shift.reshape(len(z), 1, free, *(1,) * (probe.slopes.ndim - 3))
+        return probe.defect - (probe.slopes * shift).sum(2) - said, slopes
+
+    def _residuals(self, z: Tensor) -> Tensor:
+        """The residual (1 + Z, B, M, S, *g) for each choice of z (1 + Z, B, Z), in the defect's units."""
+        eps = z.new_zeros(1, self.probe.slopes.shape[2]).expand(len(self.state), -1)
+        latents = Latents(eps, z.flatten(0, 1)).over(self.state.shape[1])
+        learned = self.dynamics.said(self.state, self.time, latents, self.inputs, self.known)
+        parts = self.dynamics.composed(self.known, learned)
+        return parts.residual.unflatten(0, (len(z), -1)) / self.unit
 
 
-def _each_way(z: Tensor) -> Tensor:
-    """(Z, B, Z): one unit along each latent."""
-    return torch.eye(z.shape[1], device=z.device, dtype=z.dtype)[:, None].expand(-1, len(z), -1)
+@dataclass(frozen=True)
+class _Normal:
+    """Least squares over all points seen, in units of the noise; a field counts as one point a frame."""
 
+    seen: Tensor
+    weight: Tensor
 
-def _residuals(dynamics: Dynamics, probe: Probe, amplitude: Tensor, z: Tensor) -> Tensor:
-    """The residual (N, B, M, S, *g) for each of N choices of z (N, B, Z), in the defect's units."""
-    copies, points = len(z), probe.time.shape[1]
-    eps = z.new_zeros(copies * z.shape[1], probe.slopes.shape[2])
-    latents = Latents(eps, z.flatten(0, 1)).over(points)
+    @staticmethod
+    def of(probe: Probe) -> _Normal:
+        count = probe.seen.flatten(1).sum(1, dtype=torch.float64).clamp_min(1)
+        return _Normal(probe.seen, (probe.seen.shape[1] / (NOISE**2 * count))[:, None, None])
 
-    def many(part: Tensor) -> Tensor:
-        return part.repeat(copies, *(1,) * (part.ndim - 1))
-
-    axes = (1,) * (probe.defect.ndim - 3)
-    unit = (dynamics.scales_top * amplitude).reshape(len(amplitude), 1, -1, *axes)
-    center, spread = (part.reshape(-1, *axes) for part in (dynamics.scales_center, dynamics.scales_spread))
-    driven = probe.inputs
-    if driven is not None:
-        driven = many(dynamics.scales_input_center + driven * dynamics.scales_input_spread)
-    time = dynamics.scales_time_center + probe.time.double() * dynamics.scales_time_spread
-    parts = dynamics.completed(
-        many(time), many(center + probe.phase * spread), latents, driven, many(probe.known * unit)
-    )
-    return parts.residual.unflatten(0, (copies, -1)) / unit
-
-
-def _normal(slopes: Tensor, wrong: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-    """J'J (B, K, K) and J'd (B, K) of all points seen, in units of the noise; a field counts as one point a frame."""
-    rows = (slopes * seen[:, :, None]).movedim(2, 1).flatten(2).double()
-    aim = (wrong * seen).flatten(1).double()
-    weight = slopes.shape[1] / (NOISE**2 * seen.flatten(1).sum(1).clamp_min(1))
-    return (rows @ rows.mT) * weight[:, None, None], (rows @ aim[..., None])[..., 0] * weight[:, None]
+    def equations(self, slopes: Tensor, wrong: Tensor) -> tuple[Tensor, Tensor]:
+        """J'J (B, K, K) and J'd (B, K)."""
+        rows = (slopes * self.seen[:, :, None]).movedim(2, 1).flatten(2).double()
+        aim = (wrong * self.seen).flatten(1).double()
+        weighed = rows * self.weight
+        return weighed @ rows.mT, (weighed @ aim[..., None])[..., 0]

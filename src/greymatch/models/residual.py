@@ -39,8 +39,9 @@ class MlpField(nn.Module):
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
         seen = _joined(state, extra, self.axes).movedim(-1 - self.axes, -1)
-        hidden = self.trunk(seen)
-        out = torch.cat([head(hidden) for head in self.heads], -1).movedim(-1, -1 - self.axes)
+        hidden = self.trunk(seen.flatten(0, -2))
+        out = _together([head(hidden) for head in self.heads], -1)
+        out = out.unflatten(0, seen.shape[:-1]).movedim(-1, -1 - self.axes)
         return out if self.products is None else out + self.products(state, extra)
 
 
@@ -76,7 +77,7 @@ class ConvField(nn.Module):
         hidden = first(field, beside)
         for layer in others:
             hidden = layer(hidden)
-        out = torch.cat([head(hidden) for head in self.heads], 1).unflatten(0, before)
+        out = _together([head(hidden) for head in self.heads], 1).unflatten(0, before)
         return out if self.products is None else out + self.products(state, extra)
 
 
@@ -90,6 +91,7 @@ class PolynomialField(nn.Module):
 
     fixed: Tensor
     monomial_of: Tensor
+    in_order: Tensor
 
     def __init__(
         self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings, latents: int = 0
@@ -97,20 +99,21 @@ class PolynomialField(nn.Module):
         super().__init__()
         self.axes, self.latents, self.degree = axes, latents, settings.degree
         self.by_member = axes > 0 and not COMPOSITIONS[settings.composition].sees_physics
-        moves = state if self.by_member else state + extra
         one = state + extra  # the column of ones: a lower power has it as a factor
         terms = factors_of_terms(state, extra, settings.degree, latents)
         self.factors = terms
-        moving = [tuple(factor for factor in term if factor < moves) for term in terms]
+        moves = range(state) if self.by_member else (*range(state), *range(state + latents, one))
+        moving = [tuple(moves.index(factor) for factor in term if factor in moves) for term in terms]
         monomials = sorted(set(moving), key=lambda factors: (len(factors), factors))
         climb = list(_climb(monomials))
         self.climbs = [f"climb_{degree}" for degree in range(len(climb))]
         for name, columns in zip(self.climbs, climb, strict=True):
             self.register_buffer(name, torch.tensor(columns), persistent=False)
-        fixed = [[(factor if factor >= moves else one) - moves for factor in term] for term in terms]
-        self.register_buffer("fixed", torch.tensor(fixed).T.contiguous(), persistent=False)
+        fixed = [[one if factor in moves else factor for factor in term] for term in terms]
+        self.register_buffer("fixed", torch.tensor(fixed).T.contiguous() - state, persistent=False)
         of = torch.tensor([monomials.index(factors) for factors in moving])
         self.register_buffer("monomial_of", nn.functional.one_hot(of).float(), persistent=False)
+        self.register_buffer("in_order", of[:: 1 + latents].clone(), persistent=False)
         self.coefficients = nn.Linear(len(terms), heads * outputs, bias=False)
         zeroed(self.coefficients)
 
@@ -120,9 +123,14 @@ class PolynomialField(nn.Module):
         if self.by_member:
             out = self._weights(extra.flatten(channel)) @ self._powers(state.flatten(channel + 1))
             return out.reshape(*out.shape[:-1], *state.shape[channel + 1 :])
-        seen = _joined(state, extra, self.axes).movedim(channel, 0)
-        out = self._weights(seen.new_empty(0)) @ self._powers(seen.flatten(1))
-        return out.reshape(-1, *seen.shape[1:]).movedim(0, channel)
+        z, beside = extra.split([self.latents, extra.shape[channel] - self.latents], channel)
+        seen = _joined(state, beside, self.axes).movedim(channel, 0)
+        scale = z.movedim(channel, 0).expand(-1, *seen.shape[1:]).flatten(1)
+        scale = nn.functional.pad(scale, (0, 0, 1, 0), value=1.0)
+        # points come last, one beside the other in memory
+        powers = self._powers(seen.flatten(1).contiguous()).index_select(0, self.in_order)
+        out = self.coefficients.weight @ (powers[:, None] * scale).flatten(0, 1)
+        return out.unflatten(1, seen.shape[1:]).movedim(0, channel)
 
     @property
     def singles(self) -> list[int]:
@@ -139,8 +147,9 @@ class PolynomialField(nn.Module):
 
     def _powers(self, state: Tensor) -> Tensor:
         """Monomials (..., M, points) of a state (..., C, points), each by one product from one of lower degree."""
-        degrees = [torch.ones_like(state[..., :1, :])]
-        for name in self.climbs:
+        first, *higher = self.climbs
+        degrees = [torch.ones_like(state[..., :1, :]), state.index_select(-2, self.get_buffer(first)[1])]
+        for name in higher:
             lower, factor = self.get_buffer(name)
             degrees.append(degrees[-1].index_select(-2, lower) * state.index_select(-2, factor))
         return torch.cat(degrees, -2)
@@ -166,7 +175,13 @@ def _climb(monomials: list[tuple[int, ...]]) -> Iterator[tuple[list[int], list[i
         yield [below.index(factors[:-1]) for factors in own], [factors[-1] for factors in own]
 
 
+def _together(parts: list[Tensor], axis: int) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts, axis)
+
+
 def _joined(state: Tensor, extra: Tensor, axes: int) -> Tensor:
+    if not extra.shape[-1 - axes]:
+        return state
     grid = state.shape[state.ndim - axes :]
     return torch.cat([state, extra.expand(*extra.shape[: extra.ndim - axes], *grid)], -1 - axes)
 

@@ -9,12 +9,13 @@ EARLY = 9  # steps after which half of the first ones is forgotten
 
 
 class Averaging:
-    """An exponential mean of a network's weights, kept in `averaged` tensors by name."""
+    """An exponential mean of weights that change in place, kept in `averaged` tensors by name.
 
-    def __init__(self, network: nn.Module) -> None:
-        self._network = network
-        # to gather them anew at each step would take longer than to average them
-        self._current = network.state_dict()
+    To ask a network for its weights at each step would take longer than to average them.
+    """
+
+    def __init__(self, current: dict[str, Tensor]) -> None:
+        self._current = current
 
     def first(self) -> dict[str, Tensor]:
         return {name: value.clone() for name, value in self._current.items()}

@@ -35,12 +35,11 @@ def cause(network: Network, sample: Batch, loss: Terms, labels: np.ndarray) -> s
 def _part(network: Network, sample: Sample, labels: np.ndarray) -> str | None:
     """Which part of the field went wrong at a matching point."""
     with torch.no_grad():
-        encoded = network.encode(sample.features, None, sample=False)
+        latents = sample.latents(network.shapes.free)
+        latents = latents or network.encode(sample.features, None, sample=False).latents
         moving = [sample.matched.position] + [sample.matched.velocity] * (network.physics.order - 1)
         points = sample.matched.time.shape[1]
-        parts = network.dynamics.parts(
-            sample.matched.time, torch.cat(moving, 2), encoded.latents.over(points), sample.inputs
-        )
+        parts = network.dynamics.parts(sample.matched.time, torch.cat(moving, 2), latents.over(points), sample.inputs)
     for name, value in (("known physics", parts.physics), ("learned residual", parts.residual)):
         bad = ~value.isfinite()
         if bool(bad.any()):

@@ -11,6 +11,7 @@ import torch
 
 from greymatch.errors import GreymatchError
 from greymatch.settings import TrainingSettings
+from greymatch.training.bare import FULL, Bare
 from greymatch.training.ranks import ALONE, Ranks
 
 
@@ -54,11 +55,13 @@ def fabric_device(name: str) -> dict[str, Any]:
 
 def fabric(training: TrainingSettings) -> Any:
     """What runs on it, in the precision asked for, without a word of its own."""
+    where, here = fabric_device(training.device), Launched.here()
+    check_launched(training, here)
+    if here.count == 1 and training.precision == FULL:
+        return Bare(torch.device("cuda", where["devices"][0]) if where["accelerator"] == "gpu" else torch.device("cpu"))
     from lightning_fabric import Fabric
 
     logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it tells of the precision that was asked for
-    where, here = fabric_device(training.device), Launched.here()
-    check_launched(training, here)
     if here.count > 1:
         where |= {"devices": here.devices, "num_nodes": here.nodes, "strategy": _together()}
     machine = Fabric(**where, precision=training.precision)

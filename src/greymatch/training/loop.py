@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +16,10 @@ from greymatch.errors import GreymatchError
 from greymatch.files import read_tensors, write_tensors
 from greymatch.settings import TrainingSettings
 from greymatch.together import Share
-from greymatch.training.averaging import Averaging, Swapped
+from greymatch.training.averaging import Swapped
 from greymatch.training.cause import cause, sharp
+from greymatch.training.engine import engine
+from greymatch.training.frozen import Frozen
 from greymatch.training.interrupt import Interrupt
 from greymatch.training.noise import RunningMean
 from greymatch.training.ranks import ALONE, Ranks
@@ -66,21 +69,13 @@ class Loop:
 
     def __post_init__(self) -> None:
         device = next(self.network.parameters()).device
-        fused = device.type in ("cpu", "cuda")
-        optimizer = torch.optim.AdamW(
-            self.network.parameters(), lr=self.settings.rate, weight_decay=self.settings.decay, fused=fused
-        )
-        wrapped, self.optimizer = self.fabric.setup(self.way.objective, optimizer)
-        # alone and in full precision there is nothing to share or convert, which the wrapper looks for at every step
-        alone = self.ranks.count == 1 and self.settings.precision == "32-true"
-        self.objective = self.way.objective if alone else wrapped
+        self.engine = engine(self.network, self.way.objective, self.settings, self.fabric, self.ranks.count)
         self.generator = self._generator(device).manual_seed(self.settings.seed)
         self._batch = self.ranks.part(self.settings.batch)
-        self._averaging = Averaging(self.network)
+        self._held = self.engine.own(self.held)
         self.state = RunState(
             noise=self._first_noise(torch.ones(self.way.objective.channels, device=device)),
             gradient=RunningMean.starting(torch.ones((), device=device), 0.99),
-            averaged=self._averaging.first(),
             elapsed=self.spent,
             began=self.began,
         )
@@ -96,7 +91,7 @@ class Loop:
             return RunningMean.starting(unknown, NOISE_DECAY)
         known = self.known_noise.to(unknown).square()
         known = torch.cat([unknown[: len(unknown) - len(known)], known])
-        return RunningMean(known, torch.full((), KNOWN_FOR, device=unknown.device), NOISE_DECAY)
+        return RunningMean(known, KNOWN_FOR, NOISE_DECAY)
 
     @property
     def fraction(self) -> float:
@@ -106,7 +101,7 @@ class Loop:
         return min(1.0, max(by_steps, by_clock))
 
     def resume(self) -> None:
-        load_state(self.folder / LAST, self.state, self.network, self.optimizer, self.generator)
+        self.engine.scatter(load_state(self.folder / LAST, self.state, self.engine.gather(), self.generator))
         if self.restock and self.state.shelf:
             self.way = self.restock(self.state.shelf)
         if self.way.settling:
@@ -116,7 +111,7 @@ class Loop:
     def run(self) -> None:
         """Train to the end of the budget; on Ctrl-C keep the state and raise."""
         self._ticked = self._clock()
-        with Interrupt() as interrupt:
+        with Interrupt() as interrupt, Frozen():
             if not self.state.step:
                 self._begin()
             while not self.state.finished:
@@ -155,24 +150,23 @@ class Loop:
 
     def step(self) -> Terms:
         """One batch, one update of the weights."""
-        for group in self.optimizer.param_groups:
+        for group in self.engine.optimizer.param_groups:
             group["lr"] = self.settings.rate * schedule(self.fraction, self.settings.warmup)
         sample = self._sample()
         floor = self.network.settings.matching.noise_floor**2
-        loss = self.objective(sample, self.state.noise.value.clamp_min(floor), self.generator)
+        loss = self.engine.objective(sample, self.state.noise.value.clamp_min(floor), self.generator)
         common = self.ranks.mean(loss)
         if not bool(torch.isfinite(common.total)):
+            self.engine.gather()
             self._stop_for_nonfinite("loss", cause(self.network, sample, loss, self.way.sampler.labels))
-        self.optimizer.zero_grad(set_to_none=True)
-        self.fabric.backward(loss.total)
+        self.engine.backward(loss.total)
         if self.state.settled is None:
-            for weight in self.held:
+            for weight in self._held:
                 weight.grad = None
         self._clip()
-        self.optimizer.step()
         self.state.noise = self.state.noise.updated(common.errors)
         self.state.step += 1
-        self._averaging.update(self.state.averaged, self.state.step, self.settings.ema)
+        self.engine.step(self.state.step, self.settings.ema)
         return common
 
     def _sample(self) -> Any:
@@ -217,16 +211,15 @@ class Loop:
 
     def _clip(self) -> None:
         """Cut a gradient that is far larger than usual; what is usual is learned as the run goes."""
-        limit = self.settings.clip * self.state.gradient.value if self.state.step else torch.tensor(torch.inf)
+        limit = self.settings.clip * float(self.state.gradient.value) if self.state.step else math.inf
         strict = self.settings.precision != "16-mixed"  # its scaler skips such steps
         try:
-            norm = self.fabric.clip_gradients(
-                self.objective, self.optimizer, max_norm=float(limit), error_if_nonfinite=strict
-            )
+            norm = self.engine.clip(limit, strict)
         except RuntimeError:
+            self.engine.gather()
             self._stop_for_nonfinite("gradient", sharp(self.network))
             raise
-        self.state.gradient = self.state.gradient.updated(torch.minimum(norm, limit.to(norm.device)).detach())
+        self.state.gradient = self.state.gradient.updated(norm.detach().clamp_max(limit))
 
     def _validate_if_due(self) -> bool:
         due = int(self.fraction * self.settings.validations + 1e-9)  # 29 / 50 * 50 is less than 29
@@ -279,7 +272,7 @@ class Loop:
 
     def averaged_weights(self) -> Swapped:
         """A context in which the network holds the averaged weights."""
-        return Swapped(self.network, self.state.averaged)
+        return Swapped(self.network, self.engine.averaged())
 
     def load_best(self) -> None:
         """Leave the network with the weights that forecast best on validation data."""
@@ -287,14 +280,15 @@ class Loop:
         self.network.load_state_dict(tensors)
 
     def checkpoint(self) -> None:
+        learned = self.engine.gather()
         if self.ranks.first:
-            save_state(self.folder / LAST, self.state, self.network, self.optimizer, self.generator)
+            save_state(self.folder / LAST, self.state, learned, self.generator)
         self._saved = time.monotonic()
 
     def _report(self, loss: Terms, validated: bool) -> None:
         if self.reporter.due(validated) and self.ranks.first:
             terms = {name: value for name, value in numbers(loss).items() if name != "errors"}
-            rate = self.optimizer.param_groups[0]["lr"]
+            rate = self.engine.optimizer.param_groups[0]["lr"]
             self.reporter.say(self.state, self.fraction, terms, rate, validated)
 
     def _stop_for_nonfinite(self, what: str, cause: str) -> None:

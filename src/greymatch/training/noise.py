@@ -13,13 +13,13 @@ class RunningMean:
     """An exponential mean that starts as a plain one: decay min(decay, n / (n + 9))."""
 
     value: Tensor
-    count: Tensor
+    count: float
     decay: float
 
     @staticmethod
     def starting(value: Tensor, decay: float) -> RunningMean:
-        return RunningMean(value, torch.zeros((), device=value.device), decay)
+        return RunningMean(value, 0.0, decay)
 
     def updated(self, new: Tensor) -> RunningMean:
-        keep = torch.clamp(self.count / (self.count + 9), max=self.decay)
-        return RunningMean(keep * self.value + (1 - keep) * new, self.count + 1, self.decay)
+        keep = min(self.count / (self.count + 9), self.decay)
+        return RunningMean(torch.lerp(new.to(self.value), self.value, keep), self.count + 1, self.decay)

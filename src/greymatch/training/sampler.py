@@ -36,7 +36,7 @@ class FeatureBank:
         return FeatureBank(Features(*(torch.cat(part) for part in zip(*parts, strict=True))))
 
     def __getitem__(self, chosen: Tensor) -> Features:
-        return Features(*(part[chosen] for part in self.features))
+        return Features(*(part.index_select(0, chosen) for part in self.features))
 
 
 @dataclass(frozen=True)
@@ -102,25 +102,31 @@ class Sampler:
         times = source.windows.future(chosen, matching.points, matching.horizon, generator)
         if matching.past:
             times = torch.cat([source.windows.within(chosen, matching.past, generator), times], 1)
-        return self._sample(source, chosen, times, generator)
+        return self._sample(
+            source, source.windows.rows(chosen), times, source.features(self.network, chosen), generator
+        )
 
-    def draw_whole(self, count: int, generator: torch.Generator) -> Sample:
-        """Windows, to be matched all over their trajectories."""
+    def draw_whole(self, count: int, generator: torch.Generator, amplitude: Tensor, settled: Tensor) -> Sample:
+        """Trajectories, each as often as it has windows, to be matched all over; `amplitude` and latents are those of
+        all of them."""
         matching, source = self.network.settings.matching, self.sources[-1]
         chosen = source.windows.draw(count, generator)
-        times = source.windows.anywhere(chosen, matching.points, generator)
-        return self._sample(source, chosen, times, generator)
+        times, rows = source.windows.anywhere(chosen, matching.points, generator), source.windows.rows(chosen)
+        features = Features.measured(amplitude.index_select(0, rows))
+        sample = self._sample(source, rows, times, features, generator)
+        return sample._replace(settled=settled.index_select(0, rows))
 
-    def _sample(self, source: Source, chosen: Tensor, times: Tensor, generator: torch.Generator) -> Sample:
-        rows = source.windows.rows(chosen)
+    def _sample(
+        self, source: Source, rows: Tensor, times: Tensor, features: Features, generator: torch.Generator
+    ) -> Sample:
         signals = source.windows.data.inputs
         # an equation may read every state, so none can be matched where any of them is a guess
-        order = self.network.physics.order
-        trusted = self.path.trust(rows, times, order)
-        sound = (trusted if order == 1 else self.path.trust(rows, times)).all(-1, keepdim=True)
+        order, spot = self.network.physics.order, self.path.located(rows, times)
+        trusted = self.path.trust(rows, times, order, spot)
+        sound = (trusted if order == 1 else self.path.trust(rows, times, spot=spot)).all(-1, keepdim=True)
         return Sample(
-            features=source.features(self.network, chosen),
-            matched=self.path.at(rows, times, generator),
+            features=features,
+            matched=self.path.at(rows, times, generator, spot),
             trusted=trusted & sound,
             inputs=signals.at(rows, times).float() if signals else None,
             rows=rows,

@@ -84,9 +84,7 @@ class Settling:
 
     def draw(self, settled: Tensor, count: int, generator: torch.Generator) -> Sample:
         """A batch from all over the trajectories, with their latents, measured by their whole amplitudes."""
-        sample = self.sampler.draw_whole(count, generator)
-        features = sample.features._replace(amplitude=self._amplitude[sample.rows])
-        return sample._replace(features=features, settled=settled[sample.rows])
+        return self.sampler.draw_whole(count, generator, self._amplitude, settled)
 
     def latents(self, before: Tensor | None, turn: int) -> Tensor:
         """As the field has it now, begun with those of the turn before."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,13 +18,12 @@ KIND = "run"
 
 @dataclass
 class RunState:
-    """What a step reads and writes besides the weights. `averaged` are the EMA weights that are kept and judged,
-    `settled` the latents of the trajectories since the last `turn` of settling, `course` where noisy ones then went.
-    `began` tells what was chosen before the first step, so that a resumed run need not choose again."""
+    """What a step reads and writes besides what is learned. `settled` are the latents of the trajectories since the
+    last `turn` of settling, `course` where noisy ones then went. `began` tells what was chosen before the first step,
+    so that a resumed run need not choose again."""
 
     noise: RunningMean
     gradient: RunningMean
-    averaged: dict[str, Tensor]
     settled: Tensor | None = None
     course: Tensor | None = None
     turn: int = 0
@@ -60,59 +59,58 @@ class RunState:
         return {name: getattr(self, name) for name in names}
 
 
-def save_state(
-    path: Path,
-    state: RunState,
-    weights: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
-) -> None:
-    tensors = {f"weights.{name}": value for name, value in weights.state_dict().items()}
-    tensors |= {f"averaged.{name}": value for name, value in state.averaged.items()}
-    for index, slots in optimizer.state_dict()["state"].items():
+class Learned(NamedTuple):
+    """What is learned: the weights, what their optimiser remembers, and the averaged weights, which are kept and
+    judged."""
+
+    weights: nn.Module
+    optimizer: torch.optim.Optimizer
+    averaged: dict[str, Tensor]
+
+
+def save_state(path: Path, state: RunState, learned: Learned, generator: torch.Generator) -> None:
+    tensors = {f"weights.{name}": value for name, value in learned.weights.state_dict().items()}
+    tensors |= {f"averaged.{name}": value for name, value in learned.averaged.items()}
+    for index, slots in learned.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{slot}": torch.as_tensor(value) for slot, value in slots.items()}
     for name, mean in (("noise", state.noise), ("gradient", state.gradient)):
-        tensors |= {f"{name}.value": mean.value, f"{name}.count": mean.count}
+        tensors |= {f"{name}.value": mean.value, f"{name}.count": torch.tensor(mean.count)}
     tensors["generator"] = generator.get_state()
     tensors |= {name: value for name in ("settled", "course") if (value := getattr(state, name)) is not None}
     write_tensors(path, tensors, {"kind": KIND, **state.numbers()})
 
 
-def load_state(
-    path: Path,
-    state: RunState,
-    weights: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
-) -> None:
-    """Put everything back as it was; `state` is changed in place."""
+def load_state(path: Path, state: RunState, learned: Learned, generator: torch.Generator) -> dict[str, Tensor]:
+    """Put everything back as it was; `state`, weights and optimiser are changed in place, the averaged weights
+    returned."""
     tensors, header = read_tensors(path)
     if header.pop("kind", None) != KIND:
         raise GreymatchError(f"{str(path)!r} is not the state of a run; give the folder of the run.")
-    like = next(weights.parameters())
+    like = next(learned.weights.parameters())
 
     def part(prefix: str) -> dict[str, Tensor]:
         chosen = {name: value for name, value in tensors.items() if name.startswith(prefix)}
         return {name[len(prefix) :]: value.to(like.device) for name, value in chosen.items()}
 
-    weights.load_state_dict(part("weights."))
-    state.averaged = part("averaged.")
+    learned.weights.load_state_dict(part("weights."))
     slots: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         if name.startswith("optimizer."):
             _, index, slot = name.split(".", 2)
             slots.setdefault(int(index), {})[slot] = value
+    optimizer = learned.optimizer
     optimizer.load_state_dict({"state": slots, "param_groups": optimizer.state_dict()["param_groups"]})
     _lay_out(optimizer)
     for name in ("noise", "gradient"):
         old: RunningMean = getattr(state, name)
         found = part(f"{name}.")
-        setattr(state, name, RunningMean(found["value"], found["count"], old.decay))
+        setattr(state, name, RunningMean(found["value"], float(found["count"]), old.decay))
     generator.set_state(tensors["generator"].cpu())
     for name in ("settled", "course"):
         setattr(state, name, tensors[name].to(like.device) if name in tensors else None)
     for name, value in header.items():
         setattr(state, name, value)
+    return part("averaged.")
 
 
 def _lay_out(optimizer: torch.optim.Optimizer) -> None:

@@ -24,7 +24,7 @@ PACED = "from greymatch.bench.speed.processes import paced; paced({steps}, {path
 def processes(sizes: Sizes) -> Iterator[Measured]:
     """By the clock on the wall: what processes wait for each other counts."""
     with tempfile.TemporaryDirectory() as folder:
-        turns = [{n: _seconds(n, sizes.steps, Path(folder)) for n in (COUNT, 1)} for _ in range(sizes.fit_turns)]
+        turns = [{n: _seconds(n, sizes.steps, Path(folder)) for n in (COUNT, 1)} for _ in range(sizes.turns)]
     ours, plain = ([turn[count] for turn in turns] for count in (COUNT, 1))
     note = f"seconds of the wall, on {os.cpu_count()} cores that nothing else may use; one thread for each process"
     case, amount = f"{SYSTEM}, {COUNT} processes", sizes.steps * SYSTEMS[SYSTEM].settings().training.batch

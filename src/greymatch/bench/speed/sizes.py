@@ -13,8 +13,8 @@ class Sizes:
     turns: int = 5
     steps: int = 6
     trajectories: int | None = 200
-    fit_seconds: float = 40.0  # what a fit does a fixed number of times is little of a preset's minutes
-    fit_turns: int = 2
+    fit_seconds: float = 120.0  # validation and settling, done a fixed number of times, are then as much as in a preset
+    fit_turns: int = 1
     draws: int = 1000
     forecasts: int = 100
     model_steps: int = 300
