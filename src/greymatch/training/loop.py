@@ -100,6 +100,12 @@ class Loop:
         by_clock = self.state.elapsed / (60 * self.settings.minutes) if self.settings.minutes else 0.0
         return min(1.0, max(by_steps, by_clock))
 
+    @property
+    def trained(self) -> float:
+        """How much is used of the part of the budget that the beginning left."""
+        begun = min(1.0, self.spent / (60 * self.settings.minutes)) if self.settings.minutes else 0.0
+        return max(0.0, self.fraction - begun) / (1 - begun) if begun < 1 else 1.0
+
     def resume(self) -> None:
         self.engine.scatter(load_state(self.folder / LAST, self.state, self.engine.gather(), self.generator))
         if self.restock and self.state.shelf:
@@ -172,7 +178,7 @@ class Loop:
     def _sample(self) -> Any:
         """A batch, with the latents of its trajectories once those are settled."""
         if self.state.settled is None:
-            begun = self.fraction / (1 - self.settings.settle if self.way.settling else 1)
+            begun = self.trained / (1 - self.settings.settle if self.way.settling else 1)
             self._restock(min(SHELVES - 1, int(SHELVES * begun)))
         self._settle_if_due()
         if self.state.settled is None or self.way.settling is None:
@@ -180,7 +186,7 @@ class Loop:
         return self.way.settling.draw(self.state.settled, self._batch, self.generator)
 
     def _settle_if_due(self) -> None:
-        due = turn(self.fraction, self.settings.settle)
+        due = turn(self.trained, self.settings.settle)
         if self.way.settling and due > self.state.turn and not self.all_known:
             self.state.turn = due
             restocked = self._restock(SHELVES + due)
@@ -267,7 +273,7 @@ class Loop:
     @property
     def all_known(self) -> bool:
         """Whether the field was exact before training, and the encoder has had its part of the budget."""
-        settles = turn(self.fraction, self.settings.settle) > 0
+        settles = turn(self.trained, self.settings.settle) > 0
         return bool(self.held) and settles and self.state.best < EXACT
 
     def averaged_weights(self) -> Swapped:
