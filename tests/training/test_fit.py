@@ -57,6 +57,12 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
+def tiny(tiny: Settings) -> Settings:
+    """A net alone, which begins as nothing: a law that is found before training would leave nothing to do."""
+    return tiny.updated({"residual.products": 0})
+
+
+@pytest.fixture(scope="module")
 def learned(decay: Physics, decays: Decays, tiny: Settings) -> GreyBox:
     settings = tiny.updated({"training.rate": 1e-2, "training.ema": 0.98})
     return fit(decay, decays(60), settings=settings, steps=600, quiet=True)
@@ -191,7 +197,8 @@ def test_a_state_that_stands_still_does_no_harm(tiny: Settings, decays: Decays):
     values = torch.cat([data.values, torch.full_like(data.values, 3.7)], 2)
     both = Trajectories(("x", "mass"), data.times, values, torch.ones_like(values, dtype=torch.bool), data.labels)
     physics = Physics(lambda t, x, p: {"x": -p.k * x.x, "mass": 0.1 * x.x}, ["x", "mass"], {"k": Uniform(0.2, 2.0)})
-    model = fit(physics, both, settings=tiny, steps=5, quiet=True)
+    settings = tiny.updated({"residual.products": None})  # a law is looked for, too
+    model = fit(physics, both, settings=settings, steps=5, quiet=True)
     assert bool(model.forecast(both.first(8), [1.0, 2.0], draws=2).draws.isfinite().all())
 
 
@@ -277,7 +284,12 @@ def test_a_run_stopped_by_ctrl_c_goes_on_as_if_it_had_not_been(
     whole = fit(decay, decays(12), settings=tiny, folder=tmp_path / "b", quiet=True)
     assert same(resumed, whole)
     assert same(tmp_path / "a" / "model.safetensors", tmp_path / "b" / "model.safetensors")
-    assert [line["step"] for line in lines(tmp_path / "a")] == [5, 10, 15, 20]
+    assert judged(tmp_path / "a") == [5, 10, 15, 20]
+
+
+def judged(folder: Path) -> list[int]:
+    """Steps after which a run was validated; a slow machine tells of others, too."""
+    return [line["step"] for line in lines(folder) if "forecast_mse" in line]
 
 
 class Said:
@@ -370,7 +382,7 @@ def test_a_finished_run_can_be_asked_for_again(decay: Physics, decays: Decays, t
     again = fit(decay, decays(12), settings=tiny, folder=tmp_path, resume=True, trackers=[log], quiet=True)
     assert log.metrics == []
     assert same(first, again)
-    assert [line["step"] for line in lines(tmp_path)] == [5, 10, 15, 20]
+    assert judged(tmp_path) == [5, 10, 15, 20]
 
 
 def test_another_run_is_not_resumed(decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path):

@@ -184,7 +184,7 @@ def picked(table: Tensor, place: Tensor) -> Tensor:
 
 
 def _cast(coefficients: Tensor, device: torch.device, dtype: torch.dtype | None) -> Tensor:
-    cast = coefficients.to(device, dtype)
+    cast = coefficients.to(device, dtype).contiguous()  # as it is picked from
     if not bool(cast.isfinite().all()):
         raise GreymatchError(
             f"`dtype` must be able to hold the path's coefficients; in {dtype} those of degree "

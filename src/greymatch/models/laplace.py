@@ -99,7 +99,8 @@ class Laplace:
         prior = torch.diag((torch.arange(size, device=root.device) < size - self.phases).to(root))
         slack = (1 - factor.double().square())[:, None, None, None]
         force = slack * (prior @ self.mean.double()[..., None])
-        moves = torch.linalg.solve_ex(torch.linalg.inv(covariance) - slack * prior, force)[0][..., 0]
+        identity = torch.eye(size, dtype=root.dtype, device=root.device)
+        moves = torch.linalg.solve_ex(identity - slack * (covariance @ prior), covariance @ force)[0][..., 0]
         own = torch.stack([moves[index, :, index] for index in range(self.free)], 1)
         return own.nan_to_num(0.0).clamp(-self.spread.double(), self.spread.double())
 

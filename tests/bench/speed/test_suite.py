@@ -22,6 +22,7 @@ def test_parts_that_are_not_there_are_refused() -> None:
 @pytest.mark.slow
 def test_every_part_that_needs_a_model_runs(tiny: Sizes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "GOALS", {"lorenz": 6.0})  # a field is trained on among the convolutions
+    monkeypatch.setattr(training, "WIDE", {"residual.kernel": 3, "training.batch": 2, "residual.width": 4})
     parts = [list(measure(part, tiny))[-1] for part in ("training", "convolutions", "forecast", "scaling")]
     found = [one for part in parts for one in part.measured]
     cases = [one.case for one in found]

@@ -44,7 +44,7 @@ def _doubled(first: int, doublings: int) -> list[int]:
 def _curve(axis: str, first: int, sizes: Sizes, way: Callable[[int], object]) -> Curve:
     """All sizes in each turn, so that a busy moment does not bend the curve."""
     doubled = _doubled(first, sizes.doublings)
-    found = in_turns({str(size): lambda size=size: way(size) for size in doubled}, TURNS)
+    found = in_turns({str(size): lambda size=size: way(size) for size in doubled}, min(TURNS, sizes.turns))
     return Curve(axis, doubled, [statistics.median(found[str(size)]) for size in doubled], HIGHEST.get(axis))
 
 

@@ -25,6 +25,7 @@ PARTS_OF_A_FIT = (
     ("later", "settled", "once trajectories have told their latents, nothing is encoded"),
 )
 FEW = 4  # to validate on: what is judged at the end of a fit is not what is measured
+WIDE = {"residual.kernel": 3}  # so that the residual is a convolution, not a net for each cell
 LOW = {"training.precision": "bf16-mixed", "training.channels_last": True}
 
 
@@ -96,7 +97,7 @@ def convolutions(sizes: Sizes) -> Iterator[Measured]:
     """Convolutions in bfloat16 with channels last, beside float32 with channels first, which is what presets take."""
     system = SYSTEMS["reaction_diffusion"]
     data, settings = system.data("train", trajectories=min(20, _count(system))), system.settings()
-    wide = settings.updated({"residual.kernel": 3})  # so that the residual is a convolution, not a net for each cell
+    wide = settings.updated(WIDE)
     with tempfile.TemporaryDirectory() as folder:
         ways = {
             "ours": loop_for(system.physics, data, wide.updated(LOW), Path(folder)),
@@ -106,7 +107,7 @@ def convolutions(sizes: Sizes) -> Iterator[Measured]:
         found = in_turns({name: _many(loop.step, steps) for name, loop in ways.items()}, sizes.turns)
     yield Measured(
         "convolutions", "reaction_diffusion, 3 x 3 residual, bfloat16 and channels last", UNIT,
-        steps * settings.training.batch, found["ours"], found["plain"], "float32, channels first",
+        steps * wide.training.batch, found["ours"], found["plain"], "float32, channels first",
     )  # fmt: skip
 
 
