@@ -31,6 +31,9 @@ class NetSettings(Section):
 class TransportSettings(Section):
     """How fields are carried."""
 
+    known: Literal["balanced", "nothing"] = Field(
+        default="balanced", description="what is told of the rates: transport by winds in balance, and forces"
+    )
     form: Literal["flux", "advection"] = Field(
         default="flux", description="flux: div(u v), as in the paper, which conserves; advection: v . grad u"
     )

@@ -36,7 +36,9 @@ def _stepwise(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int
 
 
 def _field(network: WeatherNetwork, past: Tensor, began: Tensor, noise: Tensor | None) -> DrivenField:
+    recalled = network.dynamics.recalled(past, network.unit)
+
     def field(hours: Tensor, state: Tensor, inputs: Tensor | None) -> Tensor:
-        return network.rate(hours, state, past, began, noise).total
+        return network.rate(hours, state, past, began, noise, recalled).total
 
     return field
