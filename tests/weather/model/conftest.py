@@ -19,6 +19,7 @@ TINY = {
     "net.depth": 1,
     "net.latents": 4,
     "net.heads": 2,
+    "net.history": 2,
     "training.precision": "32-true",
 }
 Networks = Callable[..., WeatherNetwork]

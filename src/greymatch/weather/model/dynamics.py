@@ -18,7 +18,7 @@ from greymatch.weather.sphere import polar_filtered
 
 
 class Moment(NamedTuple):
-    """`hours` (B,) since 2000, the part `since` (B,) of the step that is over, and what is `recalled` in it, if known."""
+    """`hours` (B,) since 2000, the part `since` (B,) of the step that is over, and what is `recalled` in it."""
 
     hours: Tensor
     since: Tensor
@@ -44,7 +44,9 @@ class Dynamics(nn.Module):
 
     flips: Tensor
 
-    def __init__(self, settings: WeatherSettings, around: Surroundings, known: Known | None, flips: Tensor, step: float) -> None:
+    def __init__(
+        self, settings: WeatherSettings, around: Surroundings, known: Known | None, flips: Tensor, step: float
+    ) -> None:
         super().__init__()
         net, fields, grid = settings.net, len(flips), around.longitude.shape
         halvings = possible_halvings(net.halvings, *grid)

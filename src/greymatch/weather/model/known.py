@@ -9,7 +9,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from greymatch.errors import GreymatchError
 from greymatch.weather.fields import FORECAST, GRAVITY
 from greymatch.weather.model.transport import SECONDS, Slopes, cell, limited, slopes
 from greymatch.weather.sphere import laplacian, latitudes, unbent, vorticity
@@ -39,17 +38,17 @@ class Known(nn.Module):
     climb: Tensor
 
     def __init__(
-        self, names: tuple[str, ...], units: Mapping[str, Tensor], flips: Tensor, hours: float, step: float, courant: float
+        self,
+        names: tuple[str, ...],
+        units: Mapping[str, Tensor],
+        flips: Tensor,
+        hours: float,
+        step: float,
+        courant: float,
     ) -> None:
         """`units` are center, spread and change (C,) in `hours`, and the height (lat, lon) of the ground; winds are
         bounded so that they cross at most `courant` cells in `step` hours."""
         super().__init__()
-        missing = [name for name in FORECAST if name not in names]
-        if missing:
-            raise GreymatchError(
-                f"`transport.known` = 'balanced' needs the fields {', '.join(FORECAST)}; there is no "
-                f"{', '.join(missing)}. Set transport.known=nothing."
-            )
         self.places, self.hours, self.longest = [names.index(name) for name in FORECAST], hours, (step, courant)
         for name in ("center", "spread", "change"):
             self.register_buffer(name, units[name].clone(), persistent=False)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from greymatch.errors import GreymatchError
 from greymatch.weather.archive import Archive
 from greymatch.weather.climode.dynamics import SecondOrder
-from greymatch.weather.fields import FIELDS
+from greymatch.weather.fields import FIELDS, FORECAST
 from greymatch.weather.model.dynamics import Dynamics, Moment, Rate
 from greymatch.weather.model.known import Known
 from greymatch.weather.model.surroundings import Surroundings
@@ -113,7 +113,13 @@ class WeatherNetwork(nn.Module):
         return states.clamp(low, high)
 
     def rate(
-        self, hours: Tensor, state: Tensor, past: Tensor, began: Tensor, noise: Tensor | None = None, recalled: Tensor | None = None
+        self,
+        hours: Tensor,
+        state: Tensor,
+        past: Tensor,
+        began: Tensor,
+        noise: Tensor | None = None,
+        recalled: Tensor | None = None,
     ) -> Rate:
         """At `hours` (B,) since 2000, of states (B, C, lat, lon) on the way from the last of `past` at `began` (B,).
 
@@ -135,6 +141,7 @@ class WeatherNetwork(nn.Module):
 
 def _known(settings: WeatherSettings, shape: Shape, tensors: dict[str, Tensor], flips: Tensor) -> Known | None:
     transport = settings.transport
-    if settings.method == "black-box" or transport.known == "nothing":
+    told = settings.method != "black-box" and transport.known == "balanced"
+    if not told or not set(FORECAST) <= set(shape.names):
         return None
     return Known(shape.names, tensors, flips, shape.hours, shape.hours / transport.substeps, transport.courant)

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from greymatch.weather.model.known import Known
 
-RIDGE = 1e-3  # beside regressors of mean square 1
+RIDGE = 1e-4  # beside regressors of mean square 1
+RECALLED = 4  # last steps whose known terms are told
 
 
 class Outset(nn.Module):
@@ -27,7 +28,8 @@ class Outset(nn.Module):
         self.known = known
         terms = known.count if known else 0
         self.now = terms + fields + 6
-        self.register_buffer("weight", torch.zeros(fields, self.now + history * (fields + terms), rows))
+        then = history * fields + min(history, RECALLED) * terms
+        self.register_buffer("weight", torch.zeros(fields, self.now + then, rows))
 
     def of_now(self, state: Tensor, around: Tensor) -> Tensor:
         """Of states and their surroundings (B, maps, lat, lon)."""
@@ -39,6 +41,7 @@ class Outset(nn.Module):
         """Of states (B, h + 1, C, lat, lon) and the changes (B, h, ...) between them, in usual units."""
         told = [changes.flatten(1, 2)]
         if self.known:
+            changes, past = changes[:, -RECALLED:], past[:, -RECALLED - 1 :]
             middles = (past[:, 1:] + past[:, :-1]) / 2
             terms = self.known(middles.flatten(0, 1)).unflatten(0, middles.shape[:2])
             # where the past is not known nothing changes, and nothing is to be said of it
@@ -51,16 +54,25 @@ class Outset(nn.Module):
     def said_then(self, told: Tensor) -> Tensor:
         return _mixed(told, self.weight[:, self.now :])
 
+    def winds(self, state: Tensor) -> Tensor | None:
+        """Those (B, 2, C, lat, lon) in m/s that carry each field by what is known; None where nothing is."""
+        if self.known is None:
+            return None
+        fields = state.shape[1]
+        by = self.weight[:, : 2 * fields].unflatten(1, (2, fields)).diagonal(dim1=0, dim2=2)  # wind, lat, field
+        return torch.stack([torch.einsum("bihw,ihk->bkhw", part, by) for part in self.known.winds(state)], 1)
+
     @torch.no_grad()
     def fit(self, examples: Iterable[tuple[Tensor, Tensor]]) -> None:
         """Of batches of what is told (N, R, lat, lon), now before then, and the rates (N, C, lat, lon)."""
-        square, product = 0.0, 0.0
+        fields, count, rows = self.weight.shape
+        square, product = (self.weight.new_zeros(rows, count, n, dtype=torch.float64) for n in (count, fields))
         for told, rates in examples:
             seen, aim = (maps.permute(2, 0, 3, 1).flatten(1, 2) for maps in (told, rates))  # (lat, N lon, R)
-            square, product = square + (seen.mT @ seen).double(), product + (seen.mT @ aim).double()
-        assert isinstance(square, Tensor) and isinstance(product, Tensor)
+            square += seen.mT @ seen
+            product += seen.mT @ aim
         size = square.diagonal(dim1=1, dim2=2).sqrt().clamp_min(1e-9)[..., None]
-        ridge = RIDGE * torch.eye(square.shape[1], dtype=torch.float64, device=square.device)
+        ridge = RIDGE * torch.eye(count, dtype=torch.float64, device=square.device)
         found = torch.linalg.solve(square / size / size.mT + ridge, product / size) / size
         self.weight.copy_(found.permute(2, 1, 0))
 

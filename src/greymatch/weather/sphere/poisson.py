@@ -23,7 +23,7 @@ def laplacian(field: Tensor, radius: float = EARTH_RADIUS) -> Tensor:
 
 
 def unbent(field: Tensor, length: float, radius: float = EARTH_RADIUS) -> Tensor:
-    """The field f (..., lat, lon) with div grad f - f / length^2 = `field`, the inverse of `laplacian` at large lengths.
+    """The field f (..., lat, lon) with div grad f - f / length^2 = `field`; of great length, what `laplacian` undoes.
 
     ```python
     streamfunction = unbent(vorticity, 4e6)                # waves longer than some 4000 km are held back

@@ -10,7 +10,7 @@ from torch import Tensor
 from greymatch.weather.model.network import WeatherNetwork
 from greymatch.weather.training.sampler import Sampler
 
-BATCHES, BATCH, SEED = 16, 32, 0
+BATCH, EXAMPLES, OF_EACH, SEED = 32, 768, 4, 0  # no more examples than a few of each pair of states
 
 
 @torch.no_grad()
@@ -21,7 +21,8 @@ def set_out(network: WeatherNetwork, sampler: Sampler) -> None:
 
 def _examples(network: WeatherNetwork, sampler: Sampler) -> Iterator[tuple[Tensor, Tensor]]:
     dynamics, generator = network.dynamics, torch.Generator(network.center.device).manual_seed(SEED)
-    for _ in range(BATCHES):
+    count = min(EXAMPLES, OF_EACH * len(sampler.states.starts))
+    for _ in range(-(-count // BATCH)):
         sample = sampler.draw(BATCH, generator)
         matched, hours = sample.matched, sample.matched.time[:, 0]
         around = dynamics.surroundings(hours, (hours - sample.began) / network.shape.hours)

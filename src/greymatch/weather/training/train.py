@@ -112,8 +112,9 @@ def _loop(problem: Problem, folder: Path, shown: Meter, machine: Any) -> Loop:
     network = network.to(machine.device)
     if training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
+    way, validator = WAYS[problem.settings.method](network, problem.train), Validator.of(problem.val, network)
     clock = CLOCKS[training.clock]
-    way, validator, began = WAYS[problem.settings.method](network, problem.train), Validator.of(problem.val, network), clock()
+    began = clock()
     if not way.solves:
         set_out(network, way.sampler)
     reporter = Reporter(shown, [])
