@@ -39,6 +39,8 @@ def network_of(sample: Archive) -> Networks:
         settings = WeatherSettings().updated(TINY | {key.replace("__", "."): value for key, value in changes.items()})
         network = WeatherNetwork.fitting(settings, sample)
         if loud:
+            if network.settings.method != "climode":
+                torch.nn.init.normal_(network.dynamics.outset.weight, std=0.01 * loud)
             for net in (network.dynamics.velocity, network.dynamics.source):
                 torch.nn.init.normal_(net.leave.conv.weight, std=loud)
         return network

@@ -54,7 +54,7 @@ class Known(nn.Module):
             self.register_buffer(name, units[name].clone(), persistent=False)
         self.register_buffer("flips", torch.cat([flips, torch.ones(3)]), persistent=False)
         climb = _gradient(units["height"].float()[None, None], torch.ones(1))
-        self.register_buffer("climb", torch.cat(climb), persistent=False)
+        self.register_buffer("climb", torch.cat(climb))  # kept, since files tell heights relative to the usual one
         self.count = 2 * len(names) + 2 + 11 + 16 + 8
 
     def forward(self, state: Tensor) -> Tensor:

@@ -82,11 +82,12 @@ class WeatherNetwork(nn.Module):
         self.register_buffer("noise", torch.ones(len(shape.names)))
         flips = torch.tensor([-1.0 if FIELDS[name].component else 1.0 for name in shape.names])
         around = Surroundings(tensors["land"], tensors["height"])
-        if settings.method == "climode":
-            self.dynamics = SecondOrder(settings, around, flips, shape.hours)
-        else:
-            known = _known(settings, shape, tensors, flips)
-            self.dynamics = Dynamics(settings, around, known, flips, shape.hours)
+        known = _known(settings, shape, tensors, flips)
+        self.dynamics: Any = (
+            SecondOrder(settings, around, flips, shape.hours)
+            if settings.method == "climode"
+            else Dynamics(settings, around, known, flips, shape.hours)
+        )
 
     @staticmethod
     def fitting(settings: WeatherSettings, train: Archive) -> WeatherNetwork:
@@ -141,7 +142,7 @@ class WeatherNetwork(nn.Module):
 
 def _known(settings: WeatherSettings, shape: Shape, tensors: dict[str, Tensor], flips: Tensor) -> Known | None:
     transport = settings.transport
-    told = settings.method != "black-box" and transport.known == "balanced"
+    told = settings.method == "vgb-dm" and transport.known == "balanced"
     if not told or not set(FORECAST) <= set(shape.names):
         return None
     return Known(shape.names, tensors, flips, shape.hours, shape.hours / transport.substeps, transport.courant)

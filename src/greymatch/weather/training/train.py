@@ -21,6 +21,7 @@ from greymatch.weather.model.model import WeatherModel, load
 from greymatch.weather.model.network import Shape, WeatherNetwork
 from greymatch.weather.settings import Method, WeatherSettings
 from greymatch.weather.splits import Splits
+from greymatch.weather.training.sampler import Sampler
 from greymatch.weather.training.setting_out import set_out
 from greymatch.weather.training.validation import Validator
 from greymatch.weather.training.ways import WAYS
@@ -115,7 +116,7 @@ def _loop(problem: Problem, folder: Path, shown: Meter, machine: Any) -> Loop:
     way, validator = WAYS[problem.settings.method](network, problem.train), Validator.of(problem.val, network)
     clock = CLOCKS[training.clock]
     began = clock()
-    if not way.solves:
+    if isinstance(way.sampler, Sampler):
         set_out(network, way.sampler)
     reporter = Reporter(shown, [])
     return Loop(
