@@ -14,7 +14,7 @@ Method = Literal["vgb-dm", "black-box", "climode"]
 METHODS: tuple[Method, ...] = ("vgb-dm", "black-box", "climode")
 SUITED: dict[str, dict[str, Any]] = {
     "climode": {"training.batch": 4, "net.history": 2},
-    "black-box": {"net.history": 2},
+    "black-box": {"net.history": 4},
 }
 """What suits a method alone. A step of one that solves is as dear as many points that are matched, and winds at its
 start are those of the last changes; without physics a long past is carried on until forecasts run away."""

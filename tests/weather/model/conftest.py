@@ -40,7 +40,7 @@ def network_of(sample: Archive) -> Networks:
         network = WeatherNetwork.fitting(settings, sample)
         if loud:
             if network.settings.method != "climode":
-                torch.nn.init.normal_(network.dynamics.outset.weight, std=0.01 * loud)
+                torch.nn.init.normal_(network.dynamics.outset.weight, std=0.001 * loud)
             for net in (network.dynamics.velocity, network.dynamics.source):
                 torch.nn.init.normal_(net.leave.conv.weight, std=loud)
         return network

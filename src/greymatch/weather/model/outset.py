@@ -55,11 +55,15 @@ class Outset(nn.Module):
         return _mixed(told, self.weight[:, self.now :])
 
     def winds(self, state: Tensor) -> Tensor | None:
-        """Those (B, 2, C, lat, lon) in m/s that carry each field by what is known; None where nothing is."""
+        """Those (B, 2, C, lat, lon) in m/s that carry each field by what is known; None where nothing is.
+
+        z500 does not change along the wind in balance with it, which carries its vorticity instead: it counts in full.
+        """
         if self.known is None:
             return None
         fields = state.shape[1]
-        by = self.weight[:, : 2 * fields].unflatten(1, (2, fields)).diagonal(dim1=0, dim2=2)  # wind, lat, field
+        by = self.weight[:, : 2 * fields].unflatten(1, (2, fields)).diagonal(dim1=0, dim2=2).clone()  # wind, lat, field
+        by[0, :, self.known.places[0]] = 1.0
         return torch.stack([torch.einsum("bihw,ihk->bkhw", part, by) for part in self.known.winds(state)], 1)
 
     @torch.no_grad()
