@@ -17,7 +17,7 @@ SUITED: dict[str, dict[str, Any]] = {
     "black-box": {"net.history": 4},
 }
 """What suits a method alone. A step of one that solves is as dear as many points that are matched, and winds at its
-start are those of the last changes; without physics a long past is carried on until forecasts run away."""
+start are those of the last changes."""
 
 
 class NetSettings(Section):

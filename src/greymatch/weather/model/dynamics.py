@@ -38,8 +38,8 @@ class Rate(NamedTuple):
 class Dynamics(nn.Module):
     """du/dt = r(u, past) - div(u v(u, grad u, z, psi)) + s(u, grad u, z, psi), a velocity for each field.
 
-    r is what is known, see `Outset`. The black-box has the same networks with the same inputs and mixes what would be
-    winds into more of the source; its r has no physics. So both have one size, and differ by what is known alone.
+    r is what is known, see `Outset`. The black-box has the same networks and mixes what would be winds into more of the
+    source; its r is zero. So both have one size, and differ by physics alone.
     """
 
     flips: Tensor

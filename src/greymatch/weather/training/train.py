@@ -116,7 +116,7 @@ def _loop(problem: Problem, folder: Path, shown: Meter, machine: Any) -> Loop:
     way, validator = WAYS[problem.settings.method](network, problem.train), Validator.of(problem.val, network)
     clock = CLOCKS[training.clock]
     began = clock()
-    if isinstance(way.sampler, Sampler):
+    if isinstance(way.sampler, Sampler) and problem.settings.method == "vgb-dm":
         set_out(network, way.sampler)
     reporter = Reporter(shown, [])
     return Loop(
