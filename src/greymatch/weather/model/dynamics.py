@@ -39,7 +39,7 @@ class Dynamics(nn.Module):
     """du/dt = r(u, past) - div(u v(u, grad u, z, psi)) + s(u, grad u, z, psi), a velocity for each field.
 
     r is what is known, see `Outset`. The black-box has the same networks and mixes what would be winds into more of the
-    source; its r is zero. So both have one size, and differ by physics alone.
+    source; its r is zero. Both have one size.
     """
 
     flips: Tensor

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from greymatch.weather.model.known import Known
+from greymatch.weather.model.surroundings import Surroundings
 
 RIDGE = 1e-4  # beside regressors of mean square 1
 RECALLED = 4  # last steps whose known terms are told
@@ -33,7 +34,7 @@ class Outset(nn.Module):
 
     def of_now(self, state: Tensor, around: Tensor) -> Tensor:
         """Of states and their surroundings (B, maps, lat, lon)."""
-        land, sun = around[:, 4:5], around[:, 6:8]
+        land, sun = around[:, Surroundings.land], around[:, Surroundings.sun]
         told = [self.known(state)] if self.known else []
         return torch.cat([*told, state, sun, land * sun, land, torch.ones_like(land)], 1)
 
