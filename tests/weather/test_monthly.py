@@ -16,7 +16,7 @@ from greymatch.weather.settings import WeatherSettings
 from greymatch.weather.splits import Splits
 
 ROWS, COLUMNS = 4, 8
-TINY = {"net.width": 4, "net.source_width": 4, "net.depth": 1, "net.latents": 4, "training.batch": 4}
+TINY = {"net.width": 4, "net.source_width": 4, "net.depth": 1, "net.history": 2, "net.latents": 4, "training.batch": 4}
 SETTINGS = WeatherSettings().updated({**TINY, "training.steps": 3, "training.validations": 1})
 
 

@@ -11,7 +11,14 @@ from greymatch.weather.model.network import WeatherNetwork
 from greymatch.weather.settings import WeatherSettings
 from greymatch.weather.stability import STARTS, spread_out, stability
 
-TINY = {"net.width": 4, "net.source_width": 4, "net.depth": 1, "training.precision": "32-true", "transport.substeps": 1}
+TINY = {
+    "net.width": 4,
+    "net.source_width": 4,
+    "net.depth": 1,
+    "net.history": 2,
+    "training.precision": "32-true",
+    "transport.substeps": 1,
+}
 
 
 @pytest.fixture

@@ -21,8 +21,16 @@ from greymatch.weather.weights import by_area
 
 LEADS = (1, 2, 3, 4, 5)
 """Months, as in the paper."""
-SUITED = {"net.width": 16, "net.source_width": 8, "net.depth": 1, "training.validations": 20, "training.rate": 1e-3}
-"""A few years have few months: a small network, judged often."""
+SUITED = {
+    "net.width": 16,
+    "net.source_width": 8,
+    "net.depth": 1,
+    "net.history": 2,
+    "transport.known": "nothing",
+    "training.validations": 20,
+    "training.rate": 1e-3,
+}
+"""A few years have few months: a small network, judged often. No wind carries a departure for a month."""
 
 
 def departures(archive: Archive, usual: Climatology) -> Archive:

@@ -8,11 +8,16 @@ from pydantic import Field
 
 from greymatch.settings import TrainingSettings
 from greymatch.settings_tree import Section, Tree
+from greymatch.weather.halves import computes_in_half
 
 Method = Literal["vgb-dm", "black-box", "climode"]
 METHODS: tuple[Method, ...] = ("vgb-dm", "black-box", "climode")
-SUITED: dict[str, dict[str, Any]] = {"climode": {"training.batch": 4, "transport.substeps": 1}}
-"""What suits a method alone: a step of one that solves is as dear as many points that are matched."""
+SUITED: dict[str, dict[str, Any]] = {
+    "climode": {"training.batch": 4, "net.history": 2},
+    "black-box": {"net.history": 4},
+}
+"""What suits a method alone. A step of one that solves is as dear as many points that are matched, and winds at its
+start are those of the last changes."""
 
 
 class NetSettings(Section):
@@ -22,7 +27,7 @@ class NetSettings(Section):
     source_width: int = Field(default=32, ge=4, description="channels of the source network")
     depth: int = Field(default=3, ge=1, description="residual blocks of each network, on its coarsest grid")
     halvings: int = Field(default=1, ge=0, description="times that the grid is halved on the way, where it can be")
-    history: int = Field(default=2, ge=1, description="past states that the encoder sees")
+    history: int = Field(default=8, ge=1, description="past states that are seen")
     latents: int = Field(default=16, ge=1, description="maps that it makes of them")
     heads: int = Field(default=4, ge=1, description="heads of its attention, which share the latents")
     variational: bool = Field(default=False, description="latents drawn from a normal law, for ensembles")
@@ -31,10 +36,14 @@ class NetSettings(Section):
 class TransportSettings(Section):
     """How fields are carried."""
 
+    known: Literal["balanced", "nothing"] = Field(
+        default="balanced",
+        description="told of the rates, where all five fields are there: winds in balance, what they carry, and forces",
+    )
     form: Literal["flux", "advection"] = Field(
         default="flux", description="flux: div(u v), as in the paper, which conserves; advection: v . grad u"
     )
-    substeps: int = Field(default=2, ge=1, description="steps of Runge-Kutta 4 from a state to the next")
+    substeps: int = Field(default=1, ge=1, description="steps of Runge-Kutta 4 from a state to the next")
     courant: float = Field(
         default=2.5, gt=0, lt=2.8, description="most cells that a wind may cross in a step; stable up to 2.8"
     )
@@ -79,11 +88,10 @@ class WeatherSettings(Tree):
     matching: PathSettings = PathSettings()
     inference: InferenceSettings = InferenceSettings()
     solving: SolvingSettings = SolvingSettings()
-    training: TrainingSettings = TrainingSettings(
-        batch=8, rate=2e-3, warmup=0.05, validations=10, precision="bf16-mixed", channels_last=True
-    )
+    training: TrainingSettings = TrainingSettings(batch=8, rate=2e-3, warmup=0.05, validations=10)
 
     @staticmethod
     def suited(method: str) -> WeatherSettings:
-        """What a method is trained with, unless told otherwise."""
-        return WeatherSettings().updated({"method": method} | SUITED.get(method, {}))
+        """What a method is trained with on this machine, unless told otherwise."""
+        quick = {"training.precision": "bf16-mixed", "training.channels_last": True} if computes_in_half() else {}
+        return WeatherSettings().updated({"method": method} | quick | SUITED.get(method, {}))

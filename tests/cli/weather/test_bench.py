@@ -54,6 +54,15 @@ def test_runs_that_are_there_are_not_done_again(greymatch, benched: Path, atmosp
     assert {path: path.stat().st_mtime_ns for path in runs} == runs
 
 
+def test_long_forecasts_are_added_to_runs_that_have_none(greymatch, benched: Path, atmosphere: Path) -> None:
+    path = benched / "runs" / "vgb-dm-0.json"
+    result = json.loads(path.read_text())
+    path.write_text(json.dumps(result | {"stability": None}))
+    done = greymatch("weather", "bench", "--data", atmosphere, "--out", benched, *QUICK, *CHANGES, "-q")
+    assert done.code == 0, done.err
+    assert json.loads(path.read_text())["stability"] == result["stability"]
+
+
 def test_results_of_other_settings_are_refused(greymatch, benched: Path, atmosphere: Path) -> None:
     other = [word.replace("training.batch=2", "training.batch=3") for word in CHANGES]
     done = greymatch("weather", "bench", "--data", atmosphere, "--out", benched, *QUICK, *other, "-q")

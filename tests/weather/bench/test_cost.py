@@ -9,7 +9,9 @@ from greymatch.weather.archive import Archive
 from greymatch.weather.bench.cost import Stepper, costs, peak_memory, speed
 from greymatch.weather.settings import WeatherSettings
 
-TINY = WeatherSettings().updated({"net.width": 4, "net.source_width": 4, "net.depth": 1, "training.batch": 2})
+TINY = WeatherSettings().updated(
+    {"net.width": 4, "net.source_width": 4, "net.depth": 1, "net.history": 2, "training.batch": 2}
+)
 
 
 def test_both_loops_are_timed_and_compared(drifting: Archive) -> None:

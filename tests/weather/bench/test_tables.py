@@ -35,6 +35,11 @@ def test_cells_are_counted_by_the_mean_over_seeds() -> None:
     assert row["z500_24"] == 0.25
 
 
+def test_cells_are_counted_with_a_share_of_the_data_too() -> None:
+    some = {f"{name} (0.1 of the data)" if name == "vgb-dm" else name: seeds for name, seeds in SCORED.items()}
+    assert cells_sheet(some).rows == cells_sheet(SCORED).rows
+
+
 def test_the_worst_of_all_long_forecasts_is_told() -> None:
     run = {"method": "vgb-dm", "share": 1.0, "winds": {"z500": 0.5}, "stability": None}
     run["record"] = {"parameters": 10, "steps": 5, "seconds": 60.0}

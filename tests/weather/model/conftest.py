@@ -19,6 +19,7 @@ TINY = {
     "net.depth": 1,
     "net.latents": 4,
     "net.heads": 2,
+    "net.history": 2,
     "training.precision": "32-true",
 }
 Networks = Callable[..., WeatherNetwork]
@@ -38,6 +39,8 @@ def network_of(sample: Archive) -> Networks:
         settings = WeatherSettings().updated(TINY | {key.replace("__", "."): value for key, value in changes.items()})
         network = WeatherNetwork.fitting(settings, sample)
         if loud:
+            if network.settings.method != "climode":
+                torch.nn.init.normal_(network.dynamics.outset.weight, std=0.001 * loud)
             for net in (network.dynamics.velocity, network.dynamics.source):
                 torch.nn.init.normal_(net.leave.conv.weight, std=loud)
         return network

@@ -106,7 +106,7 @@ def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     from greymatch.files import write_tensors
 
     write_tensors(tmp_path / "a.safetensors", {}, {"kind": "greybox", "format": 5})
-    with pytest.raises(GreymatchError, match="must hold a weather model of format 2; it holds a 'greybox'"):
+    with pytest.raises(GreymatchError, match="must hold a weather model of format 3; it holds a 'greybox'"):
         load(tmp_path / "a.safetensors")
 
 

@@ -16,6 +16,7 @@ def tiny() -> WeatherSettings:
             "net.depth": 1,
             "net.latents": 4,
             "net.heads": 2,
+            "net.history": 2,
             "training.batch": 8,
             "training.rate": 1e-2,
             "training.validations": 2,

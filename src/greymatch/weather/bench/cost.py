@@ -83,7 +83,7 @@ def _measured(data: str) -> dict[str, Any]:
     from greymatch.weather.read import read
 
     archive = read(data)
-    settings = WeatherSettings().updated(FULL_SIZE)
+    settings = WeatherSettings.suited("vgb-dm").updated(FULL_SIZE)
     loop = Stepper(archive.years(*first_year(archive)), settings)
     for _ in range(2):
         loop.step()

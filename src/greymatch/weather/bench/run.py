@@ -71,12 +71,19 @@ class Bench:
         }
         path = self.folder / "runs" / f"{run.name}.json"
         if path.exists() and self._scores_file(run.name).exists():
-            return _same(json.loads(path.read_text()), asked, path)
+            return self._lengthened(_same(json.loads(path.read_text()), asked, path), run, path)
         model = self.trained(run)
         self._keep(run.name, self.court.judge(model.predictor(self.archive, self.court.leads)))
         result = {"name": run.name, "method": run.method, "seed": run.seed, **asked, "record": model.record}
         result |= {"winds": self.wind_correlations(model), "stability": self._stability(model)}
         write_json(path, plain(result))
+        return result
+
+    def _lengthened(self, result: dict[str, Any], run: Run, path: Path) -> dict[str, Any]:
+        """With the long forecasts that are asked for, if it has none."""
+        if self.days and not result["stability"]:
+            result["stability"] = self._stability(self.trained(run))
+            write_json(path, plain(result))
         return result
 
     def trained(self, run: Run) -> WeatherModel:

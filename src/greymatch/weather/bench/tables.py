@@ -57,8 +57,9 @@ def _mean(cell: Cell) -> float:
     return cell.mean if isinstance(cell, Summary) and cell.mean is not None else float("nan")
 
 
-def cells_sheet(scored: Scored, ours: str = OURS) -> Sheet:
+def cells_sheet(scored: Scored, ours: str | None = None) -> Sheet:
     """In how many cells of fields and leads ours is better than each other forecast, by the mean over seeds."""
+    ours = ours or next((name for name in scored if method_of(name) == OURS), OURS)
     means = {name: {score: _mean_over(seeds, score) for score in BETTER} for name, seeds in scored.items()}
     known = next(iter(scored.values()))[0]["lead"].values
     leads = [lead for lead in SHOWN if lead in known]
@@ -99,6 +100,11 @@ def facts_sheet(results: Sequence[dict[str, Any]]) -> Sheet:
 def worst(stability: dict[str, Any]) -> float:
     """Of all fields; what was infinite is null in its file."""
     return max(float("inf") if value is None else value for value in stability["beyond"].values())
+
+
+def method_of(name: str) -> str:
+    """The method that a label begins with."""
+    return name.split(" (")[0]
 
 
 def label(result: dict[str, Any]) -> str:

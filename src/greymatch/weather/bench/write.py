@@ -17,7 +17,7 @@ from greymatch.bench.summary import grouped
 from greymatch.files import write_bytes, write_json
 from greymatch.weather.bench import pictures
 from greymatch.weather.bench.run import Bench
-from greymatch.weather.bench.tables import Scored, cells_sheet, facts_sheet, label, score_sheet
+from greymatch.weather.bench.tables import Scored, cells_sheet, facts_sheet, label, method_of, score_sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,7 +84,8 @@ def notes(bench: Bench, results: Sequence[dict[str, Any]], cost: dict[str, Any])
 def figures(bench: Bench, found: Findings) -> dict[str, Callable[[], Figure]]:
     leads = [int(lead) for lead in bench.court.leads]
     land = np.asarray(bench.archive.constants["land"].values)
-    middle, some = leads[len(leads) // 2], {name: found.scored[name] for name in MAPPED if name in found.scored}
+    middle = leads[len(leads) // 2]
+    some = {name: found.scored[name] for method in MAPPED for name in found.scored if method_of(name) == method}
     learned = {name: seeds for name, seeds in found.scored.items() if name not in REFERENCES}
     return {
         "rmse": partial(pictures.curves, found.scored, "rmse"),

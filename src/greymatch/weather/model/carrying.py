@@ -23,7 +23,11 @@ def winds_at(model: WeatherModel, archive: Archive, starts: np.ndarray) -> np.nd
     hours = torch.from_numpy(Clock.of(starts).hours)
     with torch.no_grad():
         rate = network.rate(hours, past[:, -1], past, hours)
-    return None if rate.east is None or rate.north is None else torch.stack([rate.east, rate.north], 1).numpy()
+        known = network.dynamics.outset.winds(past[:, -1])
+    if rate.east is None or rate.north is None:
+        return None
+    learned = torch.stack([rate.east, rate.north], 1)
+    return (learned if known is None else learned + known).numpy()
 
 
 def wind_correlation(found: np.ndarray, truth: np.ndarray) -> float:

@@ -8,71 +8,86 @@ import torch
 from torch import Tensor, nn
 
 from greymatch.weather.model.attention import Latent, TemporalEncoder
+from greymatch.weather.model.known import Known
 from greymatch.weather.model.net import Net, possible_halvings
+from greymatch.weather.model.outset import Outset
 from greymatch.weather.model.surroundings import Surroundings
 from greymatch.weather.model.transport import USUAL_WIND, carried, limited, slopes
 from greymatch.weather.settings import WeatherSettings
 from greymatch.weather.sphere import polar_filtered
 
 
-class Rate(NamedTuple):
-    """The parts of du/dt (B, C, lat, lon) in units of spread per hour, the winds in m/s, if any carry, and the law of
-    the latents."""
+class Moment(NamedTuple):
+    """`hours` (B,) since 2000, the part `since` (B,) of the step that is over, and what is `recalled` in it."""
 
-    carried: Tensor
-    source: Tensor
+    hours: Tensor
+    since: Tensor
+    recalled: Tensor | None = None
+
+
+class Rate(NamedTuple):
+    """du/dt (B, C, lat, lon) in units of spread per hour, the winds that carry the fields in m/s, if any do, and the
+    law of the latents."""
+
+    total: Tensor
     east: Tensor | None
     north: Tensor | None
     latent: Latent
 
-    @property
-    def total(self) -> Tensor:
-        return self.carried + self.source
-
 
 class Dynamics(nn.Module):
-    """du/dt = -div(u v(u, grad u, z, psi)) + s(u, grad u, z, psi), a velocity for each field.
+    """du/dt = r(u, past) - div(u v(u, grad u, z, psi)) + s(u, grad u, z, psi), a velocity for each field.
 
-    The black-box has the same networks with the same inputs, and mixes what would be winds into more of the source: so
-    both have one size, and differ by the transport alone.
+    r is what is known, see `Outset`. The black-box has the same networks and mixes what would be winds into more of the
+    source; its r is zero. Both have one size.
     """
 
     flips: Tensor
 
-    def __init__(self, settings: WeatherSettings, surroundings: Surroundings, flips: Tensor, step: float) -> None:
+    def __init__(
+        self, settings: WeatherSettings, around: Surroundings, known: Known | None, flips: Tensor, step: float
+    ) -> None:
         super().__init__()
-        net, fields = settings.net, len(flips)
-        halvings = possible_halvings(net.halvings, *surroundings.longitude.shape)
+        net, fields, grid = settings.net, len(flips), around.longitude.shape
+        halvings = possible_halvings(net.halvings, *grid)
         self.settings, self.substep = settings, step / settings.transport.substeps
-        self.step, self.surroundings = step, surroundings
+        self.step, self.surroundings = step, around
         self.register_buffer("flips", flips, persistent=False)
+        self.outset = Outset(fields, grid[0], net.history, known)
         self.encoder = TemporalEncoder(fields, net.history, net.latents, net.heads, net.variational)
         # slopes change their sign beyond a pole, and those of components do so twice
-        seen = torch.cat([flips, -flips, -flips, torch.ones(net.latents + Surroundings.count)])
+        seen = torch.cat([flips, -flips, -flips, flips, torch.ones(net.latents + Surroundings.count)])
         self.velocity = Net(seen, 2 * fields, net.width, net.depth, halvings)
         self.source = Net(seen, fields, net.source_width, net.depth, halvings)
         self.mix = nn.Conv2d(2 * fields, fields, 1) if settings.method == "black-box" else None
 
-    def forward(
-        self, hours: Tensor, state: Tensor, past: Tensor, since: Tensor, unit: Tensor, noise: Tensor | None
-    ) -> Rate:
-        """At `hours` (B,) since 2000, for states (B, C, lat, lon) in units of spread, after past ones (B, h + 1, ...).
+    def recalled(self, past: Tensor, unit: Tensor) -> Tensor:
+        """What the past (B, h + 1, ...) says of the rates, in usual units: the same all the way to the next state."""
+        return self.outset.said_then(self.outset.of_the_past(past, self._changes(past, unit)))
 
-        `since` (B,) is the part of the step that is over; `unit` (C, 1, 1) the usual rate, which sources count in;
-        `noise` (B, latents, lat, lon) draws the latents, if they are drawn.
+    def forward(self, at: Moment, state: Tensor, past: Tensor, unit: Tensor, noise: Tensor | None) -> Rate:
+        """For states (B, C, lat, lon) in units of spread, after past ones (B, h + 1, ...).
+
+        `unit` (C, 1, 1) is the usual rate, which sources count in; `noise` (B, latents, lat, lon) draws the latents, if
+        they are drawn.
         """
-        differences = slopes(state, self.flips)
-        latent = self.encoder(state, past.diff(dim=1) / (unit * self.step))
+        differences, around = slopes(state, self.flips), self.surroundings(at.hours, at.since)
+        known = self.outset.said_now(self.outset.of_now(state, around))
+        recalled = self.recalled(past, unit) if at.recalled is None else at.recalled
+        latent = self.encoder(state, self._changes(past, unit))
         latents = latent.drawn(noise).to(state)
-        seen = self._laid_out(torch.cat([state, *differences, latents, self.surroundings(hours, since)], 1))
-        winds, source = self.velocity(seen).to(state), unit * self.source(seen).to(state)
+        seen = self._laid_out(torch.cat([state, *differences, known, latents, around], 1))
+        winds, source = self.velocity(seen).to(state), known + recalled + self.source(seen).to(state)
         if self.mix is not None:
-            return Rate(polar_filtered(unit * self.mix(winds).to(state)), polar_filtered(source), None, None, latent)
+            return Rate(polar_filtered(unit * (source + self.mix(winds).to(state))), None, None, latent)
         east, north = (USUAL_WIND * winds).chunk(2, 1)
         transport = self.settings.transport
         east, north = limited(east, north, self.substep, transport.courant)
         moved = carried(state, differences, east, north, transport.form)
-        return Rate(polar_filtered(moved), polar_filtered(source), east, north, latent)
+        return Rate(polar_filtered(moved + unit * source), east, north, latent)
+
+    def _changes(self, past: Tensor, unit: Tensor) -> Tensor:
+        return past.diff(dim=1) / (unit * self.step)
 
     def _laid_out(self, maps: Tensor) -> Tensor:
         last = self.settings.training.channels_last

@@ -23,7 +23,7 @@ from greymatch.weather.model.rollout import roll_out
 from greymatch.weather.references import LEADS
 from greymatch.weather.settings import WeatherSettings
 
-KIND, FORMAT = "weather", 2
+KIND, FORMAT = "weather", 3
 _SEEDS = 10**8  # more than the hours of any date
 
 

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from greymatch.errors import GreymatchError
 from greymatch.weather.archive import Archive
 from greymatch.weather.climode.dynamics import SecondOrder
-from greymatch.weather.fields import FIELDS
-from greymatch.weather.model.dynamics import Dynamics, Rate
+from greymatch.weather.fields import FIELDS, FORECAST
+from greymatch.weather.model.dynamics import Dynamics, Moment, Rate
+from greymatch.weather.model.known import Known
 from greymatch.weather.model.surroundings import Surroundings
 from greymatch.weather.scaling import Scaling
 from greymatch.weather.settings import WeatherSettings
@@ -60,8 +61,6 @@ UNITS = ("center", "spread", "change", "low", "high")
 """What `Scaling` tells of the training years."""
 MARGIN = 0.25
 """How far a forecast may leave what a row has seen, in widths of that range."""
-DYNAMICS: dict[str, Any] = {"climode": SecondOrder}
-"""By method; all others have a field of first order."""
 
 
 class WeatherNetwork(nn.Module):
@@ -83,7 +82,12 @@ class WeatherNetwork(nn.Module):
         self.register_buffer("noise", torch.ones(len(shape.names)))
         flips = torch.tensor([-1.0 if FIELDS[name].component else 1.0 for name in shape.names])
         around = Surroundings(tensors["land"], tensors["height"])
-        self.dynamics = DYNAMICS.get(settings.method, Dynamics)(settings, around, flips, shape.hours)
+        known = _known(settings, shape, tensors, flips)
+        self.dynamics: Any = (
+            SecondOrder(settings, around, flips, shape.hours)
+            if settings.method == "climode"
+            else Dynamics(settings, around, known, flips, shape.hours)
+        )
 
     @staticmethod
     def fitting(settings: WeatherSettings, train: Archive) -> WeatherNetwork:
@@ -109,9 +113,21 @@ class WeatherNetwork(nn.Module):
         low, high = self.scaling.apply(ends)
         return states.clamp(low, high)
 
-    def rate(self, hours: Tensor, state: Tensor, past: Tensor, began: Tensor, noise: Tensor | None = None) -> Rate:
-        """At `hours` (B,) since 2000, of states (B, C, lat, lon) on the way from the last of `past` at `began` (B,)."""
-        return self.dynamics(hours, state, past, (hours - began) / self.shape.hours, self.unit, noise)
+    def rate(
+        self,
+        hours: Tensor,
+        state: Tensor,
+        past: Tensor,
+        began: Tensor,
+        noise: Tensor | None = None,
+        recalled: Tensor | None = None,
+    ) -> Rate:
+        """At `hours` (B,) since 2000, of states (B, C, lat, lon) on the way from the last of `past` at `began` (B,).
+
+        `recalled` is what the past says, where it is asked of more than once.
+        """
+        moment = Moment(hours, (hours - began) / self.shape.hours, recalled)
+        return self.dynamics(moment, state, past, self.unit, noise)
 
     def noise_for(self, count: int, generator: torch.Generator) -> Tensor | None:
         """Noise (count, latents, lat, lon) that draws latents; None where none are drawn."""
@@ -122,3 +138,11 @@ class WeatherNetwork(nn.Module):
 
     def describe(self) -> dict[str, Any]:
         return {"settings": self.settings.model_dump(), "shape": asdict(self.shape)}
+
+
+def _known(settings: WeatherSettings, shape: Shape, tensors: dict[str, Tensor], flips: Tensor) -> Known | None:
+    transport = settings.transport
+    told = settings.method == "vgb-dm" and transport.known == "balanced"
+    if not told or not set(FORECAST) <= set(shape.names):
+        return None
+    return Known(shape.names, tensors, flips, shape.hours, shape.hours / transport.substeps, transport.courant)

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from greymatch.simulation.unroll import DrivenField, stage_times, unroll
 from greymatch.weather.climode.solve import solved
+from greymatch.weather.halves import computes_in_half
 from greymatch.weather.model.network import WeatherNetwork
 
 
@@ -17,7 +18,7 @@ def roll_out(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int,
     leave the range of the training years is held at its fence, and a value that is no number is so for good. `noise`
     (B, latents, lat, lon) draws the latents, one draw for all of a forecast; without it they are their means.
     """
-    half = network.settings.training.precision == "bf16-mixed"
+    half = network.settings.training.precision == "bf16-mixed" and computes_in_half()
     with torch.no_grad(), torch.autocast(states.device.type, torch.bfloat16, enabled=half):
         if network.settings.method == "climode":
             return network.fenced(solved(network, states, hours, steps).mean)
@@ -36,7 +37,9 @@ def _stepwise(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int
 
 
 def _field(network: WeatherNetwork, past: Tensor, began: Tensor, noise: Tensor | None) -> DrivenField:
+    recalled = network.dynamics.recalled(past, network.unit)
+
     def field(hours: Tensor, state: Tensor, inputs: Tensor | None) -> Tensor:
-        return network.rate(hours, state, past, began, noise).total
+        return network.rate(hours, state, past, began, noise, recalled).total
 
     return field

@@ -22,6 +22,7 @@ class Surroundings(nn.Module):
     longitude: Tensor
     sine: Tensor
     count = 6 + 2 + 4 + 1
+    land, sun = slice(4, 5), slice(6, 8)
 
     def __init__(self, land: Tensor, height: Tensor) -> None:
         super().__init__()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from greymatch.weather.sphere.calculus import advection, divergence, flux_divergence, gradient, vorticity
 from greymatch.weather.sphere.halo import halo
+from greymatch.weather.sphere.poisson import laplacian, unbent
 from greymatch.weather.sphere.polar import polar_filtered
 from greymatch.weather.sphere.rows import EARTH_RADIUS, area_weights, latitudes, longitudes
 
@@ -20,8 +21,10 @@ __all__ = [
     "flux_divergence",
     "gradient",
     "halo",
+    "laplacian",
     "latitudes",
     "longitudes",
     "polar_filtered",
+    "unbent",
     "vorticity",
 ]

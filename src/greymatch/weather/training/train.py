@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from greymatch.training.device import fabric, ranks
-from greymatch.training.loop import Loop
+from greymatch.training.loop import CLOCKS, Loop
 from greymatch.training.progress import Meter, Silent, meter
 from greymatch.training.reporting import Reporter
 from greymatch.training.run import MODEL, of_the_run, run_folder
@@ -21,6 +21,8 @@ from greymatch.weather.model.model import WeatherModel, load
 from greymatch.weather.model.network import Shape, WeatherNetwork
 from greymatch.weather.settings import Method, WeatherSettings
 from greymatch.weather.splits import Splits
+from greymatch.weather.training.sampler import Sampler
+from greymatch.weather.training.setting_out import set_out
 from greymatch.weather.training.validation import Validator
 from greymatch.weather.training.ways import WAYS
 
@@ -112,7 +114,14 @@ def _loop(problem: Problem, folder: Path, shown: Meter, machine: Any) -> Loop:
     if training.channels_last:
         network = network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - it is documented
     way, validator = WAYS[problem.settings.method](network, problem.train), Validator.of(problem.val, network)
-    return Loop(network, way, validator, training, folder, Reporter(shown, []), machine, ranks=ranks(machine))
+    clock = CLOCKS[training.clock]
+    began = clock()
+    if isinstance(way.sampler, Sampler) and problem.settings.method == "vgb-dm":
+        set_out(network, way.sampler)
+    reporter = Reporter(shown, [])
+    return Loop(
+        network, way, validator, training, folder, reporter, machine, ranks=ranks(machine), spent=clock() - began
+    )
 
 
 def _settings(
