@@ -185,7 +185,9 @@ def test_a_checkpoint_is_not_a_model(swings: Swings, tmp_path: Path):
     from greymatch.settings import Settings
     from greymatch.training.fit import fit
 
-    settings = Settings(window=8).updated({"encoder.width": 8, "residual.width": 8, "training.batch": 8})
+    settings = Settings(window=8).updated(
+        {"encoder.width": 8, "residual.width": 8, "residual.products": 0, "training.batch": 8}
+    )
     fit(pendulum.physics, swings[0], steps=2, settings=settings, folder=tmp_path, quiet=True)
     with pytest.raises(GreymatchError, match="holds a 'run', not a model"):
         load(tmp_path / "last.safetensors")
