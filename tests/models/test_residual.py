@@ -97,6 +97,25 @@ def test_the_products_beside_a_net_can_be_all_there_is():
     torch.testing.assert_close(field(state, latent), -3 * state[:, 1:] * latent)
 
 
+@pytest.mark.parametrize("kind", ["mlp", "conv"])
+def test_a_net_that_is_still_zero_is_not_asked_but_learns(kind: str):
+    field = FIELDS[kind](2, 1, 2, 1, 1, SETTINGS.model_copy(update={"products": 2}))
+    nn.init.ones_(field.get_parameter("products.coefficients.weight"))
+    state, extra = torch.randn(3, 2, 5), torch.randn(3, 1, 1)
+    asked = field(state, extra)
+    calls = []
+    field.get_submodule("trunk.0").register_forward_hook(lambda *_: calls.append(1))
+    with torch.no_grad():
+        torch.testing.assert_close(field(state, extra), asked)
+    assert not calls
+    asked.sum().backward()
+    assert bool(field.get_parameter("heads.0.weight").grad.any())  # pyright: ignore[reportOptionalMemberAccess]
+    field.get_parameter("heads.0.bias").data += 1.0
+    with torch.no_grad():
+        torch.testing.assert_close(field(state, extra), asked + 1)
+    assert calls
+
+
 def test_products_can_be_left_out_and_are_where_there_are_too_many():
     assert MlpField(2, 1, 1, 1, 0, SETTINGS.model_copy(update={"products": False})).products is None
     assert MlpField(MOST_MULTIPLIED, 0, 1, 1, 0, SETTINGS).products is not None

@@ -38,6 +38,8 @@ class MlpField(nn.Module):
 
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
+        if self.products is not None and _silent(self.heads):
+            return self.products(state, extra)
         seen = _joined(state, extra, self.axes).movedim(-1 - self.axes, -1)
         hidden = self.trunk(seen.flatten(0, -2))
         out = _together([head(hidden) for head in self.heads], -1)
@@ -70,6 +72,8 @@ class ConvField(nn.Module):
 
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
+        if self.products is not None and _silent(self.heads):
+            return self.products(state, extra)
         channel = -1 - self.axes
         before = state.shape[:channel]
         field, beside = (part.expand(*before, *part.shape[channel:]).flatten(0, channel - 1) for part in (state, extra))
@@ -173,6 +177,11 @@ def _climb(monomials: list[tuple[int, ...]]) -> Iterator[tuple[list[int], list[i
     by_degree = [list(group) for _, group in itertools.groupby(monomials, len)]
     for below, own in itertools.pairwise(by_degree):
         yield [below.index(factors[:-1]) for factors in own], [factors[-1] for factors in own]
+
+
+def _silent(heads: nn.ModuleList) -> bool:
+    """Whether a net is the zero function, as it began, and nobody learns from asking it: a law without it took over."""
+    return not torch.is_grad_enabled() and not any(bool(weight.any()) for weight in heads.parameters())
 
 
 def _together(parts: list[Tensor], axis: int) -> Tensor:

@@ -1,8 +1,8 @@
 """How sure of the parameters a model may be, judged on trajectories not trained on, and without knowing the truth.
 
-A posterior errs in two ways. Where windows of one trajectory disagree, or one with itself when more points make its
-differences, it claims too much, or too little: that is a factor. What all get wrong together hides in the residual (see
-`credit`): that is added.
+A posterior errs in two ways. Where windows of one trajectory disagree by more than they claim, or by less, it claims
+too much, or too little: that is a factor. What all get wrong together shows where other stencils make one disagree with
+itself, a factor as well, or hides in the residual (see `credit`): that is added.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, spread_windows
-from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network, Sight
-from greymatch.models.whole import Recordings, whole
+from greymatch.models.whole import Recordings
 
 LEVEL, NORMAL = 0.9, 1.6449  # a share of trajectories, and within how many standard deviations a normal law has it
 DRAWS, MOST_TRAJECTORIES, POINTS = 24, 256, 48
 LEAST_FACTOR, MOST_FACTOR = 1e-5, 100.0
 PASSES = 2  # how far the prior pulls depends on how sure data are, and the other way round
 MORE_POINTS = 2  # of a stencil
+COMMON = 3.0  # times what windows disagree by: no less is sure to be an error that they share
 PRIOR = 1.0  # nothing is less certain than that
-ROUNDING = torch.finfo(torch.float32).eps / 2  # or more than single precision can tell
+ROUNDING = torch.finfo(torch.float32).eps / 2  # two answers in single precision are never closer
+RESOLVED = 8 * ROUNDING  # what is owed by less is rounding, by which windows disagree as well
 
 
 def calibrate_parameters(network: Network, data: Trajectories) -> None:
@@ -35,12 +36,11 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
     window, known = spread_windows(some, network.settings.window)
     with torch.no_grad():
         sight = network.look(window)
-        everything = whole(network, some) if sight.own and not some.noise else None
-        finer = _by_stencil(network, window, sight, known)
+        shared = _by_stencil(network, window, sight, known)
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
-        found = _estimates(network, sight, known)
-        factors = torch.stack([_disagreement(found), _against(everything, network, found), finer]).amax(0)
+        apart = _disagreement(_estimates(network, sight, known))
+        factors = torch.where(shared > COMMON * apart, shared, apart)
         network.doubt.copy_(factors.clamp(LEAST_FACTOR, MOST_FACTOR))
     network.blind.copy_((network.blind.square() + _hidden(network, some).square()).sqrt().clamp_max(PRIOR))
 
@@ -60,16 +60,8 @@ def _disagreement(found: Estimates) -> Tensor:
     surest = 1 + claimed[:, 1:].argmin(1, keepdim=True)
     both = torch.cat([torch.zeros_like(surest), surest], 1)
     spread = claimed.gather(1, both).sum(1).sqrt()
-    return _factors(found.mean.gather(1, both).diff(dim=1)[:, 0].abs() / spread.clamp_min(1e-9), spread.isfinite())
-
-
-def _against(everything: Laplace | None, network: Network, found: Estimates) -> Tensor:
-    """Factors (L,): the same against what the whole recording says, which without noise is far surer than a window."""
-    if everything is None:
-        return torch.zeros_like(found.mean[0, 0])
-    sure = everything.latents().eps + everything.released(network.doubt)
-    gap = (found.mean[:, 0] - sure).abs()
-    return _factors(gap / found.variance[:, 0].sqrt().clamp_min(1e-9), found.known[:, :1].expand_as(gap))
+    gaps = found.mean.gather(1, both).diff(dim=1)[:, 0].abs().clamp_min(ROUNDING)
+    return _factors(gaps / spread.clamp_min(1e-9), spread.isfinite())
 
 
 def _factors(gaps: Tensor, compared: Tensor) -> Tensor:
@@ -115,9 +107,10 @@ def _by_stencil(network: Network, window: Window, sight: Sight, known: Tensor) -
 def _hidden(network: Network, data: Trajectories) -> Tensor:
     """Standard deviations (L,): what the residual owes the parameters of most trajectories, and the doubt about it."""
     if not network.credits:
-        return torch.full_like(network.blind, ROUNDING)
+        return torch.zeros_like(network.blind)
     with torch.no_grad():
         recordings = Recordings.of(network, data, network.observe(data, refine=False).features, POINTS)
         credit = recordings.credit(network, recordings.posterior(network))
     owed, doubt = credit.paid().abs().quantile(LEVEL, 0) / NORMAL, credit.doubt.median(0).values
-    return (owed.square() + doubt.square()).sqrt().clamp(ROUNDING, PRIOR)
+    hidden = (owed.square() + doubt.square()).sqrt().clamp_max(PRIOR)
+    return hidden.where(hidden > RESOLVED, 0.0)
