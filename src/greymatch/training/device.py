@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ def fabric(training: TrainingSettings) -> Any:
     if here.count > 1:
         logging.getLogger("lightning_fabric.utilities.distributed").setLevel(logging.WARNING)
         machine.launch()
+        atexit.register(_part)
     return machine
 
 
@@ -92,6 +94,12 @@ def check_launched(training: TrainingSettings, here: Launched) -> None:
         f"`training.devices` x `training.nodes` = {wanted} processes, but {here.count} were launched. Make them agree, "
         "or leave the settings out."
     )
+
+
+def _part() -> None:
+    """Threads that still wait for other processes when Python ends would abort this one, though its work is done."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def _together() -> Any:

@@ -6,46 +6,80 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from greymatch.bench.speed.sizes import Sizes
-from greymatch.bench.speed.stepping import loop_for
+from greymatch.bench.speed.stepping import ENDLESS, loop_for
 from greymatch.bench.speed.timing import Measured, one_thread
 from greymatch.errors import GreymatchError
 from greymatch.systems import SYSTEMS
 from greymatch.training.launch import launch
+from greymatch.training.loop import Loop
+from greymatch.weather.settings import WeatherSettings
 
-SYSTEM, COUNT, GOAL = "reaction_diffusion", 2, 1.6
-TRAJECTORIES, WARM = 20, 2
-PACED = "from greymatch.bench.speed.processes import paced; paced({steps}, {path!r})"
+COUNT, GOAL = 2, 1.6
+FIELD, TRAJECTORIES, WARM = "reaction_diffusion", 20, 2
+PACED = "from greymatch.bench.speed.processes import paced; paced({name!r}, {steps}, {path!r})"
 
 
-def processes(sizes: Sizes) -> Iterator[Measured]:
+def weather_loop(folder: Path) -> Loop:
+    """That of the weather preset; what maps show makes no difference to its speed."""
+    from greymatch.bench.speed.maps import random_maps
+    from greymatch.training.device import fabric
+    from greymatch.training.progress import Silent
+    from greymatch.weather.training.train import Problem, loop_of
+
+    settings, maps = WeatherSettings.suited("vgb-dm").updated(ENDLESS), random_maps()
+    return loop_of(Problem(maps, maps, settings), folder, Silent(), fabric(settings.training))
+
+
+def field_loop(folder: Path) -> Loop:
+    """That of reaction-diffusion, whose nets are small."""
+    system = SYSTEMS[FIELD]
+    return loop_for(system.physics, system.data("train", trajectories=TRAJECTORIES), system.settings(), folder)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A preset: its loop, the windows in a batch, and how much faster two processes should be."""
+
+    loop: Callable[[Path], Loop]
+    batch: int
+    goal: float | None = None
+
+
+CASES = {
+    "weather": Case(weather_loop, WeatherSettings.suited("vgb-dm").training.batch, GOAL),
+    FIELD: Case(field_loop, SYSTEMS[FIELD].settings().training.batch),
+}
+
+
+def processes(sizes: Sizes, cases: Mapping[str, Case] = CASES) -> Iterator[Measured]:
     """By the clock on the wall: what processes wait for each other counts."""
-    with tempfile.TemporaryDirectory() as folder:
-        turns = [{n: _seconds(n, sizes.steps, Path(folder)) for n in (COUNT, 1)} for _ in range(sizes.turns)]
-    ours, plain = ([turn[count] for turn in turns] for count in (COUNT, 1))
     note = f"seconds of the wall, on {os.cpu_count()} cores that nothing else may use; one thread for each process"
-    case, amount = f"{SYSTEM}, {COUNT} processes", sizes.steps * SYSTEMS[SYSTEM].settings().training.batch
-    yield Measured("processes", case, "windows / s", amount, ours, plain, "one process", GOAL, note=note)
+    for name, case in cases.items():
+        with tempfile.TemporaryDirectory() as folder:
+            turns = [{n: _seconds(name, n, sizes.steps, Path(folder)) for n in (COUNT, 1)} for _ in range(sizes.turns)]
+        ours, plain = ([turn[count] for turn in turns] for count in (COUNT, 1))
+        told, amount = f"{name}, {COUNT} processes", sizes.steps * case.batch
+        yield Measured("processes", told, "windows / s", amount, ours, plain, "one process", case.goal, note=note)
 
 
-def _seconds(count: int, steps: int, folder: Path) -> float:
+def _seconds(name: str, count: int, steps: int, folder: Path) -> float:
     """Of so many steps that `count` processes take together."""
     path = folder / f"{count}.json"
-    ended = launch(["-c", PACED.format(steps=steps, path=str(path))], count, folder)
+    ended = launch(["-c", PACED.format(name=name, steps=steps, path=str(path))], count, folder)
     if ended.fallen is not None:
         raise GreymatchError(ended.text())
     return json.loads(path.read_text())
 
 
-def paced(steps: int, path: str) -> None:
+def paced(name: str, steps: int, path: str) -> None:
     """What one of the processes does; the first tells how long it took."""
-    system = SYSTEMS[SYSTEM]
     with one_thread():
-        data = system.data("train", trajectories=TRAJECTORIES)
-        loop = loop_for(system.physics, data, system.settings(), Path(path).parent)
+        loop = CASES[name].loop(Path(path).parent)
         for _ in range(WARM):
             loop.step()
         began = time.monotonic()

@@ -94,7 +94,7 @@ def fingerprint(archive: Archive) -> str:
 
 
 def _trained(problem: Problem, folder: Path, resume: bool, shown: Meter, machine: Any) -> WeatherModel:
-    session = Session(problem.plan(), lambda: _loop(problem, folder, shown, machine), _saved, load)
+    session = Session(problem.plan(), lambda: loop_of(problem, folder, shown, machine), _saved, load)
     return session.run(folder, resume, ranks(machine))
 
 
@@ -105,7 +105,8 @@ def _saved(loop: Loop) -> WeatherModel:
     return model
 
 
-def _loop(problem: Problem, folder: Path, shown: Meter, machine: Any) -> Loop:
+def loop_of(problem: Problem, folder: Path, shown: Meter, machine: Any) -> Loop:
+    """The loop of a run, ready for its first step."""
     training = problem.settings.training
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
