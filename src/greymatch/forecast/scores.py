@@ -151,6 +151,9 @@ def _sums(forecast: Forecast, judged: Judged, place: Tensor, leads: int, level: 
 def _terms(draws: Tensor, truth: Tensor, level: float) -> tuple[Tensor, ...]:
     """The terms of `_SUMS` after the count, each shaped as `truth`."""
     error = (ensemble.mean(draws) - truth).nan_to_num(nan=torch.inf)
+    if len(draws) == 1:
+        nothing = torch.zeros_like(error)
+        return error.square(), error.abs(), error.abs(), nothing, nothing
     inside = ensemble.covered(draws, truth, level) * ((~draws.isnan()).sum(0) > 1)
     return error.square(), error.abs(), ensemble.crps(draws, truth), inside, ensemble.expected_square(draws)
 
