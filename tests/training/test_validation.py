@@ -12,7 +12,7 @@ from greymatch.data.windows import Windows
 from greymatch.errors import GreymatchError
 from greymatch.forecast.ensemble import covered
 from greymatch.matching.interpolants import interpolant
-from greymatch.models.network import Network
+from greymatch.models.network import Network, Sight
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
 from greymatch.settings import Settings
@@ -108,11 +108,12 @@ def told(monkeypatch: pytest.MonkeyPatch, errors: dict[bool, float]) -> list[boo
     """Let forecasts err by so much, by whether windows are asked themselves; what was tried is kept in a list."""
     tried = []
 
-    def error(self: Validator, network: Network, refine: bool) -> ForecastError:
-        tried.append(refine)
-        return ForecastError(mse=0.0, scaled=errors[refine], typical=errors[refine], failed=0)
+    def told_by(self: Validator, network: Network, sights: list[Sight]) -> list[ForecastError]:
+        tried.extend(sight.own is not None for sight in sights)
+        found = [errors[sight.own is not None] for sight in sights]
+        return [ForecastError(mse=0.0, scaled=error, typical=error, failed=0) for error in found]
 
-    monkeypatch.setattr(Validator, "error", error)
+    monkeypatch.setattr(Validator, "errors", told_by)
     return tried
 
 

@@ -84,8 +84,9 @@ class Objective(nn.Module):
         point, known, target = self._point(sample, latents, generator)
         parts, sensitivity = self._asked(point, known, generator)
         errors, weights, size = self._errors(sample, parts, target)
-        fit = 0.5 * self.evidence * (weights * errors / noise).sum()
-        total = fit + self.evidence * (self.settings.size * size + self.settings.sensitivity * sensitivity)
+        fit = (0.5 * self.evidence * weights / noise * errors).sum()
+        total = fit.add(size, alpha=self.evidence * self.settings.size)
+        total = total.add(sensitivity, alpha=self.evidence * self.settings.sensitivity)
         kl_theta, kl_z = (encoded.eps.kl().mean(), encoded.z.kl().mean()) if encoded else (None, None)
         if self.variational and kl_theta is not None and kl_z is not None:
             total = total + kl_theta + kl_z
@@ -158,14 +159,14 @@ class Objective(nn.Module):
         share = _share(sample, unit)
         both = torch.stack([parts.total - target, parts.residual]) / _over(unit, parts.total)
         wrong, added = _kept(both, trusted)
-        errors, size = _means(torch.stack([wrong.square(), added.abs()]), share)
+        errors, size = _means(wrong.square(), share), _means(added.abs(), share)
         weights = torch.ones_like(errors)
         if self.network.physics.order == 2:
             weights = weights * self.settings.alpha
         if parts.drift is not None:
             # the path's own velocity is the target, so the correction itself is the error
             drift = parts.drift / _over(dynamics.scales_velocity * amplitude, parts.drift)
-            errors = torch.cat([*_means(_kept(drift, trusted).square()[None], share), errors])
+            errors = torch.cat([_means(_kept(drift, trusted).square(), share), errors])
             weights = torch.cat([torch.ones_like(weights), weights])
         return errors, weights, size.mean()
 
@@ -189,22 +190,21 @@ def _kept(values: Tensor, trusted: Tensor) -> Tensor:
 
 
 def _share(sample: Sample, unit: Tensor) -> Tensor:
-    """What each point (B, M, S) counts for: those that noise leaves in doubt less, others one, untrusted ones nothing.
+    """What each point (B, M, S) counts for in a mean: those that noise leaves in doubt less, others the same, untrusted
+    ones nothing.
 
     `unit` (B, 1, S) is the speed in which errors are measured.
     """
-    trusted = sample.trusted.to(unit)
-    if sample.doubt is None:
-        return trusted
-    share = trusted / (SURE**2 + (sample.doubt / unit).square())
-    total = over_all(share.sum((0, 1))).clamp_min(torch.finfo(unit.dtype).tiny)
-    return share * (over_all(trusted.sum((0, 1))) / total)
+    share = sample.trusted.to(unit)
+    if sample.doubt is not None:
+        share = share / (SURE**2 + (sample.doubt / unit).square())
+    return share / over_all(share.sum((0, 1))).clamp_min(torch.finfo(unit.dtype).tiny)
 
 
 def _means(values: Tensor, share: Tensor) -> Tensor:
-    """Means (K, S) of values (K, B, M, S, *grid) over windows, points and grid, each point with its share."""
-    values = values.flatten(4).mean(-1) if values.ndim > 4 else values
-    return (values * share).sum((1, 2)) / over_all(share.sum((0, 1))).clamp_min(1)
+    """Means (S,) of values (B, M, S, *grid) over windows, points and grid, each point with its share."""
+    values = values.flatten(3).mean(-1) if values.ndim > 3 else values
+    return (values * share).sum((0, 1))
 
 
 def _over(unit: Tensor, like: Tensor) -> Tensor:

@@ -185,13 +185,17 @@ class _Said:
 
     def _best(self, rows: Tensor, basis: Tensor, left: Tensor) -> tuple[Tensor, tuple[int, int]]:
         """The direction (n, M, 1) that explains most of what is left, and the term that brings it."""
-        directions = {
-            (equation, term): _orthonormal(self.column(equation, term, rows)[..., None], basis)
-            for equation in self.open.nonzero()[:, 0].tolist()
-            for term in range(self.count)
-        }
-        term = max(directions, key=lambda one: _squares(_onto(directions[one], left)))
-        return directions[term], term
+        equation, term = divmod(int(self._explained(rows, basis, left).argmax()), self.count)
+        return _orthonormal(self.column(equation, term, rows)[..., None], basis), (equation, term)
+
+    def _explained(self, rows: Tensor, basis: Tensor, left: Tensor) -> Tensor:
+        """Squares (S, K) of what is left beside the basis that each term explains by what it adds to it."""
+        terms = self.monomials[rows][:, None]
+        along = (self._by_equation(left)[:, :, None] @ terms)[:, :, 0]
+        square = terms.square().sum(2)
+        own = square - (self._by_equation(basis).mT @ terms).square().sum(2)
+        explained = torch.where(own > SAME * square, along.square() / own.clamp_min(1e-300), 0.0)
+        return explained.sum(0).nan_to_num(0.0).masked_fill(~self.open[:, None], -1.0)
 
     def column(self, equation: int, term: int, rows: Tensor | slice) -> Tensor:
         monomial = self.monomials[rows, :, term]

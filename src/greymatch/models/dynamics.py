@@ -108,7 +108,7 @@ class Dynamics(nn.Module):
     def composed(self, known: Tensor, learned: Tensor) -> Parts:
         """Both in one field, from what each of them gives."""
         axes = len(self.physics.grid)
-        *drift, residual = learned.chunk(1 + self.learns_velocity, -1 - axes)
+        *drift, residual = learned.chunk(2, -1 - axes) if self.learns_velocity else (learned,)
         total = self.composition(known, residual, _channels(self.scales_top, axes))
         moving = drift[0] * _channels(self.scales_velocity, axes) if drift else None
         return Parts(known, total, moving, learned)
@@ -165,7 +165,7 @@ class Dynamics(nn.Module):
             clock = (t - self.scales_time_center) / self.scales_time_spread
             columns.append(clock[..., None].to(latents.z.dtype))
         columns += [latents.eps] * self.settings.sees_theta
-        scalars = torch.cat(columns, -1)
+        scalars = torch.cat(columns, -1) if len(columns) > 1 else latents.z
         extra = scalars.reshape(*scalars.shape, *(1,) * axes)
         if not self.composition.sees_physics:
             return extra

@@ -95,7 +95,7 @@ class PolynomialField(nn.Module):
 
     fixed: Tensor
     monomial_of: Tensor
-    in_order: Tensor
+    plain: Tensor
 
     def __init__(
         self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings, latents: int = 0
@@ -115,9 +115,11 @@ class PolynomialField(nn.Module):
             self.register_buffer(name, torch.tensor(columns), persistent=False)
         fixed = [[one if factor in moves else factor for factor in term] for term in terms]
         self.register_buffer("fixed", torch.tensor(fixed).T.contiguous() - state, persistent=False)
+        seen = {factor: place for place, factor in enumerate(moves)}
+        plain = [[seen.get(factor, len(moves)) for factor in term[:-1]] for term in terms[:: 1 + latents]]
+        self.register_buffer("plain", torch.tensor(plain).T.contiguous(), persistent=False)
         of = torch.tensor([monomials.index(factors) for factors in moving])
         self.register_buffer("monomial_of", nn.functional.one_hot(of).float(), persistent=False)
-        self.register_buffer("in_order", of[:: 1 + latents].clone(), persistent=False)
         self.coefficients = nn.Linear(len(terms), heads * outputs, bias=False)
         zeroed(self.coefficients)
 
@@ -132,8 +134,7 @@ class PolynomialField(nn.Module):
         scale = z.movedim(channel, 0).expand(-1, *seen.shape[1:]).flatten(1)
         scale = nn.functional.pad(scale, (0, 0, 1, 0), value=1.0)
         # points come last, one beside the other in memory
-        powers = self._powers(seen.flatten(1).contiguous()).index_select(0, self.in_order)
-        out = self.coefficients.weight @ (powers[:, None] * scale).flatten(0, 1)
+        out = self.coefficients.weight @ (self._products(seen.flatten(1))[:, None] * scale).flatten(0, 1)
         return out.unflatten(1, seen.shape[1:]).movedim(0, channel)
 
     @property
@@ -148,6 +149,15 @@ class PolynomialField(nn.Module):
         stands before those that do, one for each z."""
         seen = torch.cat([state, extra, torch.ones_like(state[..., :1])], -1)
         return seen[..., torch.tensor(self.factors[:: 1 + self.latents])].prod(-1)
+
+    def _products(self, seen: Tensor) -> Tensor:
+        """The terms without z (T, points) of what is seen (C, points), by the columns of all their factors."""
+        factors = nn.functional.pad(seen, (0, 0, 0, 1), value=1.0)
+        first, *others = self.plain
+        product = factors.index_select(0, first)
+        for other in others:
+            product = product * factors.index_select(0, other)
+        return product
 
     def _powers(self, state: Tensor) -> Tensor:
         """Monomials (..., M, points) of a state (..., C, points), each by one product from one of lower degree."""

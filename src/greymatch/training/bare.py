@@ -28,7 +28,12 @@ class Bare:
     def clip_gradients(
         self, objective: Any, optimizer: torch.optim.Optimizer, max_norm: float, error_if_nonfinite: bool
     ) -> Tensor:
-        return torch.nn.utils.clip_grad_norm_(weights_of(optimizer), max_norm, error_if_nonfinite=error_if_nonfinite)
+        weights = weights_of(optimizer)
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        norm = torch.nn.utils.get_total_norm(gradients, error_if_nonfinite=error_if_nonfinite)
+        if not bool(norm <= max_norm):
+            torch.nn.utils.clip_grads_with_norm_(weights, max_norm, norm)
+        return norm
 
 
 def weights_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:

@@ -162,7 +162,7 @@ class Loop:
         floor = self.network.settings.matching.noise_floor**2
         loss = self.engine.objective(sample, self.state.noise.value.clamp_min(floor), self.generator)
         common = self.ranks.mean(loss)
-        if not bool(torch.isfinite(common.total)):
+        if not math.isfinite(common.total.item()):
             self.engine.gather()
             self._stop_for_nonfinite("loss", cause(self.network, sample, loss, self.way.sampler.labels))
         self.engine.backward(loss.total)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
@@ -13,6 +14,7 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, gather, usable
 from greymatch.errors import GreymatchError
 from greymatch.forecast.ensemble import covered, crps, quantile
+from greymatch.models.latents import Latents, Members
 from greymatch.models.network import Network, Sight
 from greymatch.models.rollout import roll_out
 from greymatch.simulation.start import Start
@@ -101,29 +103,40 @@ class Validator:
     def choose(self, network: Network) -> ForecastError:
         """Let the network ask each window itself, if it can, unless the encoder alone is typically better: on rare
         windows it is not, and few of those are among so few. The error is that of forecasts by the choice."""
-        told, asked = self.error(network, refine=False), None
-        if network.prefers_asking:
-            asked = self.error(network, refine=True)
-        better = asked is not None and asked.typical < CLEARLY * told.typical
+        with torch.no_grad():
+            sight = network.look(self.window, refine=network.prefers_asking)
+        told, *asked = self.errors(network, [replace(sight, own=None)] + [sight] * network.prefers_asking)
+        better = bool(asked) and asked[0].typical < CLEARLY * told.typical
         network.refined.fill_(better)
-        return asked if asked and better else told
+        return asked[0] if better else told
 
     def error(self, network: Network, refine: bool | None = None) -> ForecastError:
         """The error of central forecasts; `refine` says whether windows are asked, None is the choice made."""
         with torch.no_grad():
-            members = network.central(network.look(self.window, refine))
-            start = Start.of(self.window, network.physics.order)
-            solution = roll_out(network, start, members, self.times, self.signals, TOLERANCE, MOST_STEPS)
+            sight = network.look(self.window, refine)
+        return self.errors(network, [sight])[0]
+
+    def errors(self, network: Network, sights: Sequence[Sight]) -> list[ForecastError]:
+        """Those of central forecasts by each of the sights: so few members, solved together, take as long as some."""
+        rows = torch.arange(len(self.times), device=self.times.device).repeat(len(sights))
+        signals = self.signals.select(rows) if self.signals else None
+        with torch.no_grad():
+            start = Start.of(self.window, network.physics.order).select(rows)
+            members, start = _together([network.central(sight) for sight in sights], start)
+            solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
+        parts = zip(solution.values.chunk(len(sights)), solution.status.chunk(len(sights)), strict=True)
+        return [self._judged(network, values, status) for values, status in parts]
+
+    def _judged(self, network: Network, values: Tensor, status: Tensor) -> ForecastError:
         spread = network.scales.spread.reshape(-1, *(1,) * (self.truth.ndim - 3))
-        error = (solution.values - self.truth.float())[self.seen]
-        scaled = (solution.values - self.truth.float()) / spread
-        bounded = _bounded(scaled) * self.seen
+        wrong = values - self.truth.float()
+        bounded = _bounded(wrong / spread) * self.seen
         each = bounded.flatten(1).sum(1) / self.seen.flatten(1).sum(1).clamp_min(1)
         return ForecastError(
-            mse=float(error.double().square().mean()),
+            mse=float(wrong[self.seen].double().square().mean()),
             scaled=float((each + EXACT).log().mean().exp()),
             typical=float(each.median()),
-            failed=int((solution.status != 0).sum()),
+            failed=int((status != 0).sum()),
         )
 
     def sight(self, network: Network, draws: int) -> Sight:
@@ -160,6 +173,16 @@ class Validator:
             astray=_astray(scaled),
             reach=reaching(scaled, truth, level),
         )
+
+
+def _together(parts: Sequence[Members], start: Start) -> tuple[Members, Start]:
+    """Members one after another and where all of them start, which is where some of them found that they do."""
+    if len(parts) == 1:
+        return parts[0], start
+    own = zip((part.latents.start for part in parts), start.phase.chunk(len(parts)), strict=True)
+    phase = torch.cat([seen if found is None else found.to(seen) for found, seen in own])
+    eps, z = (torch.cat([getattr(part.latents, name) for part in parts]) for name in ("eps", "z"))
+    return Members(Latents(eps, z), torch.cat([part.kick for part in parts])), replace(start, phase=phase)
 
 
 def _spread_over(seen: Tensor, most: int) -> Tensor:
