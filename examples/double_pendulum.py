@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 import greymatch as gm
+from greymatch.bench.run import made_with
 from greymatch.simulation.simulate import simulate
 
 ARMS = ("angle", "lower")
@@ -102,7 +103,9 @@ def write(found: dict[int, dict[str, list[float]]], seeds: int, folder: Path) ->
         lines.append(f"| {steps} | {plain:.2e} | {warm:.2e} | {plain / warm:.1f} | {missed:.3f}, {left:.3f} |")
     lines += ["", f"Medians over {seeds} seeds; the error of omega is relative to that of the prior's mean."]
     (folder / "double-pendulum.md").write_text("\n".join(lines) + "\n")
-    text = json.dumps({"seeds": seeds, "columns": ["mse", "omega"], "steps": found}, indent=1)
+    made = {"command": f"python examples/double_pendulum.py --seeds {seeds}", **made_with(), "seeds": seeds}
+    made["settings"] = settings().model_dump()
+    text = json.dumps(made | {"columns": ["mse", "omega"], "steps": found}, indent=1)
     (folder / "double-pendulum.json").write_text(text + "\n")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 import greymatch as gm
+from greymatch.bench.run import made_with
 from greymatch.forecast.references import physics_only
 
 RESULTS = Path(__file__).parents[1] / "results" / "examples"
@@ -54,8 +55,9 @@ def compared(problem: Problem, minutes: float, seeds: int, draws: int = 50, step
     references = {name: scores(one) for name, one in found.references.items()}
     complete = physics_only(problem.truth, found.history, problem.test.times[:, problem.given :])
     references["true equations, mean parameters"] = scores(gm.score(complete, problem.test))
-    result = {"example": problem.name, "minutes": minutes, "runs": runs, "references": references}
-    return {"result": result, "evaluation": found}
+    words = f"python examples/{problem.name.replace('-', '_')}.py --minutes {minutes:g} --seeds {seeds}"
+    made = {"example": problem.name, "command": words, **made_with(), "settings": found.model.settings.model_dump()}
+    return {"result": made | {"minutes": minutes, "runs": runs, "references": references}, "evaluation": found}
 
 
 def missing_part(found: gm.Evaluation, phase: torch.Tensor, inputs: torch.Tensor | None = None) -> np.ndarray:

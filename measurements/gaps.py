@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 import greymatch as gm
+from greymatch.bench.run import made_with
 
 RESULTS = Path(__file__).parents[1] / "results" / "measurements"
 REMOVED, SHOWN = 0.3, 2.5
@@ -62,7 +63,8 @@ def compared(minutes: float, seeds: int, steps: int | None = None) -> dict[str, 
             found.append(judged(gaps, minutes, seed, steps))
             print(f"seed {seed}, {kind}: {found[-1]}", flush=True)
     middle = {kind: float(np.median([run["mse"] for run in found])) for kind, found in runs.items()}
-    return {"minutes": minutes, "runs": runs, "ratio": middle["30 % removed"] / middle["complete"]}
+    made = {"command": f"python measurements/gaps.py --minutes {minutes:g} --seeds {seeds}", **made_with()}
+    return made | {"minutes": minutes, "runs": runs, "ratio": middle["30 % removed"] / middle["complete"]}
 
 
 def table(result: dict[str, Any]) -> str:
