@@ -103,6 +103,7 @@ myst_substitutions = {
 
 _RESULTS = Path(__file__).parents[1] / "results"
 _SHOWN = re.compile(r"^<!-- results: ([\w/-]+) -->$", re.MULTILINE)
+_EXPONENT = re.compile(r"(?<=\de)-(?=\d)")  # where a number must not break
 
 
 def _with_results(app: Any, page: str, source: list[str]) -> None:
@@ -112,7 +113,8 @@ def _with_results(app: Any, page: str, source: list[str]) -> None:
         if not path.exists():
             return f":::{{note}}\nNot in this tree yet: {place[1]}. Its command is named above.\n:::"
         up = "../" * (1 + page.count("/"))
-        return path.read_text(encoding="utf-8").replace("](", f"]({up}{path.parent.relative_to(_RESULTS.parent)}/")
+        text = _EXPONENT.sub("\N{NON-BREAKING HYPHEN}", path.read_text(encoding="utf-8"))
+        return text.replace("](", f"]({up}{path.parent.relative_to(_RESULTS.parent)}/")
 
     source[0] = _SHOWN.sub(shown, source[0])
 

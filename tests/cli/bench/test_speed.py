@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from greymatch.bench.speed import sizes
+from greymatch.bench.speed import sizes, starting
 
 
 def test_what_was_measured_is_shown_and_written(greymatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,6 +21,8 @@ def test_what_was_measured_is_shown_and_written(greymatch, tmp_path: Path, monke
 
 def test_parts_may_be_measured_one_by_one(greymatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "WHOLE", sizes.Sizes(turns=1, rows=1000, starts=1))
+    monkeypatch.setattr(starting, "FIRST", 'print(\'{"until": 1.0, "first": 0.2, "later": 0.1}\')')
+    monkeypatch.setattr(starting, "spent", lambda words: float(len(words)))
     for part in ("reading", "start-up"):
         done = greymatch("bench", "speed", "--parts", part, "--out", tmp_path, "--json")
         assert done.code == 0, done.err

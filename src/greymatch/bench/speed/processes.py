@@ -20,7 +20,7 @@ from greymatch.training.loop import Loop
 from greymatch.weather.settings import WeatherSettings
 
 COUNT, GOAL = 2, 1.6
-FIELD, TRAJECTORIES, WARM = "reaction_diffusion", 20, 2
+FIELD, TRAJECTORIES, WARM = "reaction_diffusion", 8, 2
 PACED = "from greymatch.bench.speed.processes import paced; paced({name!r}, {steps}, {path!r})"
 
 
