@@ -8,7 +8,7 @@ import greymatch as gm
 from greymatch.cli.physics_file import load_physics
 from greymatch.training import calibration
 
-TINY = ("--steps", 3, "--set", "training.batch=8", "--set", "training.validations=1", "--set", "encoder.width=8")
+TINY = ("--steps", 3, "--set", "training.batch=8", "--set", "training.validations=1", "--set", "residual.products=0")
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,15 @@ from greymatch.bench.jobs import run_folder
 from greymatch.sweep import trial
 from greymatch.sweep.trial import Trial
 
-TINY = ("--steps", 3, "--set", "training.validations=1", "--set", "encoder.width=8", "--set", "training.batch=8")
+TINY = (
+    "--steps",
+    3,
+    *(
+        word
+        for key in ("training.validations=1", "encoder.width=8", "training.batch=8", "residual.products=0")
+        for word in ("--set", key)
+    ),
+)
 
 
 @pytest.fixture
