@@ -121,7 +121,9 @@ def draw(forecast: Forecast, history: Trajectories, recorded: Trajectories, path
     figure, axes = plt.subplots(rows, len(states), figsize=size, squeeze=False, layout="constrained")
     for row in range(rows):
         for column, state in enumerate(states):
-            forecast.plot(row, state, truth=recorded, history=history, ax=axes[row, column])
+            ax = forecast.plot(row, state, truth=recorded, history=history, ax=axes[row, column])
+            ax.get_legend().remove()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False)
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
