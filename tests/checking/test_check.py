@@ -126,6 +126,13 @@ def test_an_input_that_the_physics_does_not_take_is_told_with_both_ways_out(spri
     assert "carries ['push']. Give the physics inputs=['push'] and a fourth argument" in said
 
 
+def test_a_code_for_a_lost_sample_is_a_warning(springs: Trajectories):
+    values = springs.values.clone()
+    values[3, 7] = -9999
+    said = told(check(physics(), replace(springs, values=values)), Level.WARNING)
+    assert "state 'x' is -9999 at one of 1 points far from all others" in said
+
+
 @pytest.mark.parametrize(("kind", "smooth", "noted"), [("cubic", 0, True), ("hold", 0, False), ("cubic", 1, False)])
 def test_a_switch_that_is_drawn_as_a_smooth_curve_is_noted(springs: Trajectories, kind: str, smooth: int, noted: bool):
     push = springs.times.sin() if smooth else springs.times.sin().sign()

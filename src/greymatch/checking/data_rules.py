@@ -12,6 +12,7 @@ from greymatch.settings import Settings
 FEW = 10
 SHORT_WINDOW = 5  # points below which derivatives at the end of a history are crude
 DOUBTED, LOST = 0.3, 0.6
+USUAL, FAR = 0.95, 50.0  # most values are so near to the median; what is so many times farther is none
 MOST_LEVELS, SAMPLES_EACH = 5, 10  # of an input that may be a switch
 
 
@@ -39,6 +40,20 @@ def still(data: Trajectories) -> list[Finding]:
             found.append(problem(f"state {name!r} is never observed", "leave it out, or read another column for it"))
         elif float(seen.min()) == float(seen.max()):
             found.append(warning(f"state {name!r} never changes: it is always {float(seen[0]):g}", "is it the sensor?"))
+    return found
+
+
+def strays(data: Trajectories) -> list[Finding]:
+    """A logger's code for a lost sample, such as -9999, is no value."""
+    found = []
+    for index, name in enumerate(data.states):
+        seen = data.values[:, :, index][data.mask[:, :, index]].double()
+        away = (seen - seen.median()).abs() if len(seen) else seen
+        usual = float(away.sort().values[int(USUAL * (len(away) - 1))]) if len(away) else 0.0
+        far = seen[away > FAR * usual] if usual else seen[:0]
+        if len(far):
+            what = f"state {name!r} is {float(far[0]):g} at one of {len(far)} points far from all others"
+            found.append(warning(what, "if that stands for a missing value, leave it empty"))
     return found
 
 
