@@ -64,7 +64,7 @@ def command(
     """Forecast from the end of each history, with an ensemble of draws from the posterior."""
     if (times is None) == (to is None):
         raise GreymatchError("a forecast needs --times START:STOP:STEP or --to T, one of them.")
-    ready(out, SUFFIXES)
+    ready(out, SUFFIXES, read=history)
     if resume and out.suffix != STREAMED:
         raise GreymatchError(f"`--resume` needs an --out that ends in {STREAMED}; got {str(out)!r}.")
     if plot is not None:
