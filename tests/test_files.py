@@ -100,8 +100,8 @@ def test_a_broken_header_is_refused(tmp_path: Path, header: str):
 
 
 def test_what_is_not_there_is_named(tmp_path: Path):
-    for path in (tmp_path / "missing.safetensors", tmp_path):
-        with pytest.raises(GreymatchError, match="does not exist"):
+    for path, said in ((tmp_path / "missing.safetensors", "does not exist"), (tmp_path, "is a folder. Name the file")):
+        with pytest.raises(GreymatchError, match=said):
             read_tensors(path)
 
 

@@ -31,6 +31,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and header of a file made by `write_tensors`; anything else is refused with a clear error."""
     from safetensors import SafetensorError, safe_open
 
+    if path.is_dir():
+        raise GreymatchError(f"`path` must be a greymatch file; {str(path)!r} is a folder. Name the file in it.")
     if not path.is_file():
         raise GreymatchError(f"`path` must be a greymatch file; {str(path)!r} does not exist.")
     try:

@@ -11,7 +11,7 @@ from greymatch.errors import GreymatchError, did_you_mean
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Tree(Section):

@@ -14,6 +14,7 @@ import torch
 import greymatch as gm
 from greymatch.checking.check import check
 from greymatch.checking.finding import Level
+from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 from greymatch.physics.physics import Physics
@@ -112,6 +113,32 @@ def test_data_of_another_physics_are_a_problem(springs: Trajectories, more: dict
     assert not found.fits
     assert message in told(found, Level.PROBLEM)
     assert found.facts["trajectories"] == "16, 80 points each"
+
+
+def test_an_axis_that_may_number_trajectories_is_named(springs: Trajectories):
+    values = springs.values[None, :, :, 0].permute(0, 2, 1)[:, :, None]
+    one = Trajectories(("x",), springs.times[:1], values, values.isfinite(), np.arange(1), grid=("run",))
+    assert "read with trajectory='run' (--trajectory run)" in told(check(physics(), one), Level.PROBLEM)
+
+
+def test_an_input_that_the_physics_does_not_take_is_told_with_both_ways_out(springs: Trajectories):
+    said = told(check(physics(), springs.with_inputs({"push": np.sin})), Level.PROBLEM)
+    assert "carries ['push']. Give the physics inputs=['push'] and a fourth argument" in said
+
+
+def test_a_code_for_a_lost_sample_is_a_warning(springs: Trajectories):
+    values = springs.values.clone()
+    values[3, 7] = -9999
+    said = told(check(physics(), replace(springs, values=values)), Level.WARNING)
+    assert "state 'x' is -9999 at one of 1 points far from all others" in said
+
+
+@pytest.mark.parametrize(("kind", "smooth", "noted"), [("cubic", 0, True), ("hold", 0, False), ("cubic", 1, False)])
+def test_a_switch_that_is_drawn_as_a_smooth_curve_is_noted(springs: Trajectories, kind: str, smooth: int, noted: bool):
+    push = springs.times.sin() if smooth else springs.times.sin().sign()
+    driven = replace(springs, inputs=Signals(("push",), springs.times, push[..., None], kind))
+    takes = physics(lambda t, x, p, u: {"x": -p.k * x.x + 0 * u.push}, inputs=["push"])
+    assert ("has only 2 values, as a switch" in told(check(takes, driven), Level.NOTE)) is noted
 
 
 def test_one_trajectory_needs_validation_data(springs: Trajectories):

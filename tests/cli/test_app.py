@@ -56,8 +56,9 @@ def test_help_starts_at_once_and_imports_nothing_heavy() -> None:
     assert time.monotonic() - began < 5  # far from the second it may take, for machines under load
 
 
-def test_module_runs_as_a_script() -> None:
-    words = [sys.executable, "-m", "greymatch.cli", "--version"]
+@pytest.mark.parametrize("module", ["greymatch", "greymatch.cli"])
+def test_module_runs_as_a_script(module: str) -> None:
+    words = [sys.executable, "-m", module, "--version"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60, env=dict(os.environ))
     assert done.stdout.startswith("greymatch ")
 

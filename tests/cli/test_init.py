@@ -2,9 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 
 import greymatch as gm
+from greymatch.cli.init import rate
 from greymatch.cli.physics_file import load_physics
 from greymatch.training import calibration
 
@@ -78,3 +82,32 @@ def test_what_cannot_be_started_is_told_and_leaves_nothing(greymatch, here: Path
     assert done.code == 2
     assert told in done.err
     assert [path.name for path in here.iterdir()] == ["bench.csv"]
+
+
+def test_inputs_that_are_named_stand_in_the_starter(greymatch, here: Path) -> None:
+    times, words = np.linspace(0, 10, 101), ("--states", "x", "--inputs", "push", "--input-kind", "linear")
+    runs = [pd.DataFrame({"run": run, "time": times, "x": np.cos(times + run), "push": 1.0}) for run in range(12)]
+    pd.concat(runs).to_csv(here / "bench.csv", index=False)
+    made = greymatch("init", "a", "--kind", "second", "--data", "bench.csv", "--trajectory", "run", *words, "--json")
+    assert load_physics("a.py:physics").inputs == ("push",)
+    assert greymatch(*made.json["next"].split()[1:]).code == 0
+    told = [line.split() for line in (here / "a.py").read_text().splitlines() if "greymatch check" in line]
+    assert told[0] == made.json["next"].split()
+
+
+def test_a_prior_begins_beside_noise(seed: int) -> None:
+    times = np.arange(0, 25, 0.1)
+    noisy = np.cos(2 * times) + 0.05 * np.random.default_rng(seed).normal(size=len(times))
+    stiffness = rate(gm.read(pd.DataFrame({"time": times, "x": noisy})), order=2)
+    assert stiffness == pytest.approx(4, rel=0.3)
+
+
+def test_a_field_begins_with_the_spacing_of_its_grid(greymatch, here: Path) -> None:
+    x, t = (np.arange(40) + 0.5) / 4, np.linspace(0, 4, 41)
+    wave = 2 * np.pi / 10
+    u = np.exp(-0.3 * wave**2 * t[:, None]) * np.cos(wave * x)  # diffuses at 0.3 between walls
+    data = xr.Dataset({"u": (("trajectory", "time", "x"), np.stack([u, 2 * u]))}, {"time": t, "x": x})
+    data.to_netcdf(here / "rod.nc")
+    assert greymatch("init", "rod", "--kind", "field", "--data", "rod.nc").code == 0
+    assert "spacing = (0.25,)" in (here / "rod.py").read_text()
+    assert load_physics("rod.py").params["diffusivity"].describe()["median"] == pytest.approx(0.3, rel=0.05)

@@ -141,6 +141,8 @@ CATALOGUE: dict[str, Case] = {
     "huge, time near its end": (huge("12,1.0"), r"12 follows 199997 \(row 199998, from 0\)"),
     "huge, no time near its end": (huge(",1.0"), r"needs a finite 'time', its time; row 199998 .*has none"),
     "unknown state": (with_options(table(), states=["X"]), r"`states` asks for 'X'; the data have \['time', 'x'\]"),
+    "no line of names": (text("0,1,1\n1,2,2\n"), "first line of 'a.csv' must name its columns; got '0,1,1'"),
+    "one column for time and label": (with_options(table(), trajectory="time"), "must name two columns; got 'time'"),
     "unknown input": (with_options(table(), inputs=["u"]), "`inputs` asks for 'u'"),
     "unknown time": (with_options(table(), time="t"), r"`time` asks for 't'.*Did you mean 'time'|`time` asks for 't'"),
     "unknown trajectory": (with_options(table(), trajectory="run"), "`trajectory` asks for 'run'"),

@@ -166,6 +166,11 @@ def test_dates_and_doubled_columns_are_refused():
         read(pd.DataFrame([[0.0, 1.0, 2.0]], columns=["time", "x", "x"]))
 
 
+def test_axes_are_named_by_text():
+    with pytest.raises(GreymatchError, match="`time` must be the name of a column or axis; got 3"):
+        read(table("time,x\n0,1\n1,2\n"), time=3)  # pyright: ignore[reportCallIssue, reportArgumentType] - the point
+
+
 def test_files_that_cannot_be_read_are_refused(tmp_path):
     (tmp_path / "swings.csv").write_text("time,x\n0,1\n")
     with pytest.raises(GreymatchError, match=r"no file .*swing\.csv.* Did you mean 'swings.csv'"):

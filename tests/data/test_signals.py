@@ -88,7 +88,7 @@ def test_functions_stand_beside_samples_and_are_known_at_all_times():
     [
         (math.sin, "function of a NumPy array of times.*fails"),
         (lambda t: t[:, :1, None], "function of a NumPy array of times"),
-        (lambda t: np.full_like(t, np.nan), "must be finite at all times"),
+        (lambda t: np.full_like(t, np.nan), r"must be finite at all times; at 1 it is nan\. Guard"),
         (lambda t: "high", "function of a NumPy array of times"),
     ],
 )
@@ -96,6 +96,12 @@ def test_functions_that_do_not_serve_are_refused(function, said):
     signals = replace(line(), functions={"u": function})
     with pytest.raises(GreymatchError, match=said):
         signals.at(ROWS, torch.ones(2, 3).double())
+
+
+def test_a_function_need_not_be_known_where_no_time_is():
+    signals = replace(line(), functions={"u": lambda t: np.divide(1.0, t, out=np.full_like(t, np.nan), where=t > 0)})
+    found = signals.at(ROWS, torch.tensor([[1.0, 2.0], [4.0, torch.inf]]).double())
+    torch.testing.assert_close(found[..., 0], torch.tensor([[1.0, 0.5], [0.25, 0.0]]).double())
 
 
 def test_select_keeps_values_mask_and_kind():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,6 +86,14 @@ def test_until_forgives_rounding_and_no_more():
     data = recording([[0.0, 0.1, 0.1 + 0.2, 0.4]])
     assert data.until(0.3).lengths.tolist() == [3]
     assert data.until(0.2999).lengths.tolist() == [2]
+
+
+def test_histories_are_cut_by_numbers():
+    data: Any = recording([[1.0, 2.0]])
+    with pytest.raises(GreymatchError, match=r"`t` must be a number.*got 'soon'"):
+        data.until("soon")
+    with pytest.raises(GreymatchError, match=r"`points` must be at least 1; got 1\.5"):
+        data.first(1.5)
 
 
 def test_until_works_on_single_points_and_names_a_trajectory_it_would_empty():

@@ -136,6 +136,8 @@ def test_a_failed_write_leaves_the_old_file_whole(name, tmp_path, same, monkeypa
 def test_what_cannot_be_written_is_refused(tmp_path, recordings):
     with pytest.raises(GreymatchError, match=r"must end in \.nc, .* Did you mean '\.parquet'"):
         write(small(), tmp_path / "a.parqet")
+    with pytest.raises(GreymatchError, match="`data` must be Trajectories or a Forecast; got int"):
+        write(3, tmp_path / "a.nc")  # pyright: ignore[reportArgumentType] - that is the point
     with pytest.raises(GreymatchError, match="folder that exists"):
         write(small(), tmp_path / "nowhere" / "a.nc")
     (tmp_path / "full.zarr").mkdir()

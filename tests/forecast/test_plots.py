@@ -43,6 +43,12 @@ def test_one_draw_has_no_bands_and_goes_where_it_is_told(swings):
     assert plt.get_fignums() == [figure.number]
 
 
+def test_a_picture_of_its_own_has_its_legend_beside_it(swings):
+    ax = hold(swings.first(26), swings.times[0, 26:]).plot(truth=swings)
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+
+
 def test_fields_are_shown_by_their_mean(cast):
     draws = torch.rand(1, 1, 2, 1, 3, 4)
     ax = cast(draws, [1.0, 2.0], grid=("y", "x")).plot()

@@ -85,6 +85,7 @@ def check(
     found = Suited(settings, []) if settings else choose(physics, data)
     seen = _as_fitted(data, found.settings)
     told.findings += data_rules.amount(data, validation) + data_rules.still(data)
+    told.findings += data_rules.strays(data) + data_rules.switches(data)
     told.findings += data_rules.windows(data, found.settings)
     told.asks(lambda: _check_function(physics, data, found.settings))
     if not told.stopped:

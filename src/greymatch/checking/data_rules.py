@@ -12,6 +12,8 @@ from greymatch.settings import Settings
 FEW = 10
 SHORT_WINDOW = 5  # points below which derivatives at the end of a history are crude
 DOUBTED, LOST = 0.3, 0.6
+USUAL, FAR = 0.95, 50.0  # most values are so near to the median; what is so many times farther is none
+MOST_LEVELS, SAMPLES_EACH = 5, 10  # of an input that may be a switch
 
 
 def amount(data: Trajectories, validation: Trajectories | None) -> list[Finding]:
@@ -38,6 +40,35 @@ def still(data: Trajectories) -> list[Finding]:
             found.append(problem(f"state {name!r} is never observed", "leave it out, or read another column for it"))
         elif float(seen.min()) == float(seen.max()):
             found.append(warning(f"state {name!r} never changes: it is always {float(seen[0]):g}", "is it the sensor?"))
+    return found
+
+
+def strays(data: Trajectories) -> list[Finding]:
+    """A logger's code for a lost sample, such as -9999, is no value."""
+    found = []
+    for index, name in enumerate(data.states):
+        seen = data.values[:, :, index][data.mask[:, :, index]].double()
+        away = (seen - seen.median()).abs() if len(seen) else seen
+        usual = float(away.sort().values[int(USUAL * (len(away) - 1))]) if len(away) else 0.0
+        far = seen[away > FAR * usual] if usual else seen[:0]
+        if len(far):
+            what = f"state {name!r} is {float(far[0]):g} at one of {len(far)} points far from all others"
+            found.append(warning(what, "if that stands for a missing value, leave it empty"))
+    return found
+
+
+def switches(data: Trajectories) -> list[Finding]:
+    """An input of few values jumps between them, which a smooth curve does not."""
+    signals = data.inputs
+    if signals is None or signals.kind == "hold":
+        return []
+    found = []
+    for index, name in enumerate(signals.names):
+        seen = signals.values[..., index][signals.seen[..., index]]
+        levels = len(seen.unique())
+        if name not in signals.functions and 1 < levels <= min(MOST_LEVELS, len(seen) // SAMPLES_EACH):
+            what = f"input {name!r} has only {levels} values, as a switch has, and is {signals.kind} between samples"
+            found.append(note(what, "if it jumps, say input_kind='hold' (--input-kind hold)"))
     return found
 
 

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def ready(path: Path, suffixes: Collection[str], option: str = "--out") -> Path:
-    """`path` as a file that can be written: known suffix, folder made. Asked before any work is done."""
+def ready(path: Path, suffixes: Collection[str], option: str = "--out", read: Path | None = None) -> Path:
+    """`path` as a file that can be written: known suffix, folder made, and not what is `read`. Asked before any work is
+    done."""
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         hint = did_you_mean(suffix, suffixes)
         raise GreymatchError(f"`{option}` must end in {', '.join(suffixes)}; got {str(path)!r}.{hint}")
+    if read is not None and path.resolve() == read.resolve():
+        raise GreymatchError(f"`{option}` must not be the file that is read; got {str(path)!r}. Choose another name.")
     folder(path.parent, option)
     return path
 

@@ -64,7 +64,7 @@ def command(
     """Forecast from the end of each history, with an ensemble of draws from the posterior."""
     if (times is None) == (to is None):
         raise GreymatchError("a forecast needs --times START:STOP:STEP or --to T, one of them.")
-    ready(out, SUFFIXES)
+    ready(out, SUFFIXES, read=history)
     if resume and out.suffix != STREAMED:
         raise GreymatchError(f"`--resume` needs an --out that ends in {STREAMED}; got {str(out)!r}.")
     if plot is not None:
@@ -121,7 +121,9 @@ def draw(forecast: Forecast, history: Trajectories, recorded: Trajectories, path
     figure, axes = plt.subplots(rows, len(states), figsize=size, squeeze=False, layout="constrained")
     for row in range(rows):
         for column, state in enumerate(states):
-            forecast.plot(row, state, truth=recorded, history=history, ax=axes[row, column])
+            ax = forecast.plot(row, state, truth=recorded, history=history, ax=axes[row, column])
+            ax.get_legend().remove()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False)
     figure.savefig(path, dpi=120)
     plt.close(figure)
 

@@ -46,7 +46,7 @@ def command(
 
     check_level(level)
     if out is not None:
-        ready(out, TABLES + DRAWS)
+        ready(out, TABLES + DRAWS, read=history)
     box = load_model(model, physics)
     recorded = columns.as_fitted(model, history).in_memory(box.physics, history)
     posterior = box.infer(recorded if until is None else recorded.until(until), draws=draws, seed=seed)

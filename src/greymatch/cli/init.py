@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from greymatch.data.trajectories import Trajectories
     from greymatch.starters.starter import Starter
 
+LOOKED_AT = 64  # trajectories, for the size of a rate
+STILL = 1e-12
 EXAMPLE = "Examples:\n\ngreymatch init swing --kind second --data swings.csv\n\ngreymatch init --example"
 
 
@@ -45,14 +47,14 @@ def command(
         raise GreymatchError("`--example` writes recordings of its own; leave out --data or --example.")
     recorded = None if data is None else columns.in_memory(None, data)
     used = data or Path(f"{name}{starter.suffix}")
-    texts = {Path(f"{name}.py"): _physics(starter, name, used, recorded), Path(f"{name}.toml"): starter.settings()}
+    words = ["--physics", f"{name}.py:physics", "--data", str(used), *Source(columns=columns).words()]
+    text = _physics(starter, name, shlex.join(words), recorded)
+    texts = {Path(f"{name}.py"): text, Path(f"{name}.toml"): starter.settings()}
     _check_free([*texts, *([used] if example else [])])
     for path, text in texts.items():
         write_bytes(path, text.encode())
     if example:
         _write_example(starter, used)
-    words = ["--physics", f"{name}.py:physics", "--data", str(used)]
-    words += Source(columns=columns).words()
     _tell(Output(quiet, as_json), [*map(str, texts), *([str(used)] if example else [])], words)
 
 
@@ -64,27 +66,39 @@ def _starter(kind: str) -> Starter:
     return STARTERS[kind]
 
 
-def _physics(starter: Starter, name: str, used: Path, recorded: Trajectories | None) -> str:
+def _physics(starter: Starter, name: str, words: str, recorded: Trajectories | None) -> str:
+    from greymatch.starters.starter import Subject
+
     stem = Path(name).name
     if not stem.isidentifier():
         raise GreymatchError(f"NAME must be a name as Python has them, such as my_pendulum; got {name!r}.")
     if recorded is None:
-        return starter.physics(stem, used.name, starter.states, starter.grid, starter.median)
+        return starter.physics(stem, words, starter.subject(), starter.median)
     if bool(recorded.grid) != bool(starter.grid):
         wanted = "first or second" if starter.grid else "field"
         raise GreymatchError(
             f"`--kind {starter.kind}` does not suit data with grid axes {list(recorded.grid)}. Use --kind {wanted}."
         )
-    return starter.physics(stem, str(used), recorded.states, recorded.grid, rate(recorded, starter.order))
+    subject = Subject.of(recorded)
+    return starter.physics(stem, words, subject, rate(recorded, starter.order, tuple(subject.spacing.values())))
 
 
-def rate(data: Trajectories, order: int) -> float:
-    """The size of the highest derivative beside that of the states, where a prior may well begin."""
+def rate(data: Trajectories, order: int, spacing: tuple[float, ...] = ()) -> float:
+    """The size of the highest derivative beside that of the states, or of a field's Laplacian: where a prior may well
+    begin. Noise is smoothed away, since derivatives make it larger."""
+    from greymatch.data.noise import assumed_noise, with_noise
     from greymatch.data.scaling import Scales
     from greymatch.matching.interpolants import interpolant
+    from greymatch.physics.operators import laplacian
 
+    data = data.select(slice(LOOKED_AT))
+    data = with_noise(assumed_noise("auto", data), data)[0].smoothed()
     scales = Scales.of(data, interpolant("cubic")(data.times, data.values, data.mask))
-    return float((scales.top(order) / scales.spread).median())
+    size = scales.spread
+    if spacing:
+        bent = laplacian(data.values.double(), spacing, "neumann")
+        size = bent.square().movedim(2, 0).flatten(1).mean(1).sqrt()
+    return float((scales.top(order) / size.clamp_min(STILL)).median())
 
 
 def _check_free(paths: list[Path]) -> None:

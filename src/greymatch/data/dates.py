@@ -16,7 +16,8 @@ def nanoseconds(unit: str | None) -> int:
     if unit is None:
         raise GreymatchError(
             f"times that are dates or durations need a unit to count them in, one of {known}; got none. "
-            'State the one of your physics, as in units={"time": "s"}: seconds since the start of each trajectory.'
+            'State the one of your physics, as in units={"time": "s"} or --units time=s: seconds since the start of '
+            "each trajectory."
         )
     word = str(unit).strip()
     name = word if word in _NANOSECONDS else _WORDS.get(word.lower().removesuffix("s"), word.lower())

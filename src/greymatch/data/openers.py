@@ -88,12 +88,25 @@ def _unread(engine: str) -> Callable[[Path], xr.Dataset]:
     return opened
 
 
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _csv(path: Path) -> pd.DataFrame:
     """A table, separated and with decimals as its first lines are: spreadsheets write both 1.5, and 1,5;"""
     with path.open(encoding="utf-8-sig") as file:
         header, first = file.readline(), file.readline()
     separator = max(_SEPARATORS, key=header.count)
     names = next(csv.reader([header], delimiter=separator), [])
+    if names and all(_is_number(name) for name in names):
+        raise GreymatchError(
+            f"the first line of {path.name!r} must name its columns; got {header.strip()[:80]!r}. "
+            "Write a line of names above it."
+        )
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
         raise GreymatchError(f"every column needs its own name; {twice[0]!r} stands twice. Rename one of them.")

@@ -21,6 +21,8 @@ from greymatch.data.tables import from_table
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 
+_WAY_OUT = "Make a table of it: pandas.DataFrame({...}), or array.to_dataset(name=...) of a DataArray."
+
 
 @overload
 def read(
@@ -85,6 +87,13 @@ def read(
     `lazy=True` leaves a Zarr or NetCDF store, or a Dataset, on disk and gives a `Store` to fit, read in parts; all else
     must fit into memory.
     """
+    for argument, name in (("trajectory", trajectory), ("time", time)):
+        if not isinstance(name, str):
+            raise GreymatchError(f"`{argument}` must be the name of a column or axis; got {name!r}.")
+    if trajectory == time:
+        raise GreymatchError(
+            f"`trajectory` and `time` must name two columns; got {time!r} for both. Of one recording, say `time` alone."
+        )
     asked = _Asked(Wanted.of(states, inputs), trajectory, time, input_kind, units)
     if lazy:
         return asked.store(source)
@@ -111,7 +120,7 @@ class _Asked:
             return self._taken(from_table(source, self.wanted, self.trajectory, self.time), fresh=True)
         if isinstance(source, xr.Dataset):
             return self._taken(rename_variables(source, self.wanted))
-        raise GreymatchError(f"`source` must be a path, DataFrame or Dataset; got {type(source).__name__}.")
+        raise GreymatchError(f"`source` must be a path, DataFrame or Dataset; got {type(source).__name__}. {_WAY_OUT}")
 
     def store(self, source: Source | str | os.PathLike[str]) -> Store:
         dataset = open_store(Path(source)) if isinstance(source, str | os.PathLike) else source

@@ -128,7 +128,10 @@ def evaluate(name: str, function: Function, times: Tensor) -> Tensor:
             f"input {name!r} must be a function of a NumPy array of times that gives as many numbers; on an array of "
             f"shape {asked.shape} it fails: {error}. Write it with NumPy, as in lambda t: np.sin(2 * t)."
         ) from error
-    if not np.isfinite(given).all():
-        at = asked[~np.isfinite(given)][0]
-        raise GreymatchError(f"input {name!r} must be finite at all times; at {at:g} it is {function(asked[:0] + at)}.")
+    wrong = ~np.isfinite(given) & finite.cpu().numpy()
+    if wrong.any():
+        at, there = asked[wrong][0], given[wrong][0]
+        raise GreymatchError(
+            f"input {name!r} must be finite at all times; at {at:g} it is {there:g}. Guard the function there."
+        )
     return torch.as_tensor(given.copy()).masked_fill(~finite.cpu(), 0.0).to(times.device)

@@ -130,6 +130,10 @@ class Trajectories:
 
     def until(self, t: float) -> Trajectories:
         """Each trajectory up to and including time `t`: the history. Inputs stay known beyond `t`."""
+        try:
+            t = float(t)
+        except (TypeError, ValueError):
+            raise GreymatchError(f"`t` must be a number, in the unit of the data's times; got {t!r}.") from None
         step = self.step
         # a millionth of a step forgives the rounding of 0.1 + 0.2, and keeps no later point
         kept = self.times <= (t if step != step else t + 1e-6 * step)
@@ -140,7 +144,7 @@ class Trajectories:
 
     def first(self, points: int) -> Trajectories:
         """The first `points` time points of each trajectory."""
-        if points < 1:
+        if not hasattr(points, "__index__") or points < 1:
             raise GreymatchError(f"`points` must be at least 1; got {points}.")
         return self._points(min(points, self.times.shape[1]), self.times.isfinite())
 

@@ -37,6 +37,8 @@ def write(data: Labelled, path: str | os.PathLike[str]) -> Path:
     Forecasts are read with `gm.Forecast.read(path)`. An old file is replaced only once the new one is complete.
     Not .csv if truth or how inputs are interpolated must come back. Not tables for fields on a grid.
     """
+    if not hasattr(data, "to_dataset"):
+        raise GreymatchError(f"`data` must be Trajectories or a Forecast; got {type(data).__name__}.")
     path = Path(path)
     writer = by_suffix(path, WRITERS)
     if not path.parent.is_dir():

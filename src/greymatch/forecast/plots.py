@@ -31,6 +31,7 @@ def plot_forecast(
 
     name = _state(forecast, state)
     row = _row(forecast, trajectory)
+    place = {"loc": "best"} if ax else {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
     ax = plt.subplots(figsize=(8, 3.5), layout="constrained")[1] if ax is None else ax
     _draw_bands(ax, forecast, row, forecast.states.index(name))
     label = forecast.labels[row]
@@ -41,7 +42,7 @@ def plot_forecast(
     mean_of = f", mean over {', '.join(forecast.grid)}" if forecast.grid else ""
     ax.set_ylabel(_with_unit(name, forecast.units) + mean_of)
     ax.set_title(f"trajectory {label}")
-    ax.legend(loc="best", frameon=False)
+    ax.legend(**place, frameon=False)
     return ax
 
 

@@ -62,7 +62,7 @@ class Physics:
         put = object.__setattr__
         put(self, "function", function)
         put(self, "states", _names("states", states, at_least=1))
-        put(self, "params", {key: as_prior(value) for key, value in (params or {}).items()})
+        put(self, "params", {key: as_prior(value) for key, value in _priors(params).items()})
         put(self, "order", order)
         put(self, "inputs", _names("inputs", inputs))
         put(self, "grid", _names("grid", grid))
@@ -72,7 +72,7 @@ class Physics:
 
     def _check_declaration(self) -> None:
         _names("params", tuple(self.params))
-        if self.order not in (1, 2):
+        if isinstance(self.order, bool) or self.order not in (1, 2):
             raise GreymatchError(f"`order` must be 1 or 2; got {self.order!r}.")
         for name in self.complete:
             if name not in self.states:
@@ -157,6 +157,11 @@ class Physics:
 
     def _full(self, name: str, value: Tensor | float, shape: torch.Size, like: Tensor) -> Tensor:
         tensor = value if isinstance(value, Tensor) else torch.as_tensor(value)
+        if tensor.is_complex():
+            raise GreymatchError(
+                f"physics function {self.name!r} must return real numbers; those of state {name!r} are complex. "
+                "Take .real, or split it into two states."
+            )
         try:
             return tensor.to(like.device, like.dtype).expand(shape)
         except RuntimeError:
@@ -176,6 +181,12 @@ class Physics:
             "grid": list(self.grid),
             "complete": list(self.complete),
         }
+
+
+def _priors(params: Mapping[str, Prior | float] | None) -> Mapping[str, Prior | float]:
+    if params is not None and not isinstance(params, Mapping):
+        raise GreymatchError(f"`params` must map names to priors, such as {{'k': Uniform(0, 1)}}; got {params!r}.")
+    return params or {}
 
 
 def _names(argument: str, names: Sequence[str], at_least: int = 0) -> tuple[str, ...]:

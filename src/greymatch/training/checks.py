@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 from greymatch.data.trajectories import Trajectories
@@ -30,17 +32,33 @@ def check_data(physics: Physics, data: Trajectories, argument: str) -> None:
     if data.grid != physics.grid:
         raise GreymatchError(
             f"`{argument}` must have the physics' grid axes {list(physics.grid)}, in that order; "
-            f"got {list(data.grid)}. Rename or transpose them."
+            f"got {list(data.grid)}. {_grid_fix(physics, data)}"
         )
     names = data.inputs.names if data.inputs else ()
     if tuple(names) != physics.inputs:
         raise GreymatchError(
             f"physics declares inputs {list(physics.inputs)}; `{argument}` carries {list(names)}. "
-            "Read with inputs=[...]."
+            f"{_inputs_fix(physics, names)}"
         )
     if data.inputs is not None:
         rows = torch.arange(len(data), device=data.times.device)
         data.inputs.check_covers(rows, data.trimmed().times, data.labels)
+
+
+def _grid_fix(physics: Physics, data: Trajectories) -> str:
+    if not data.grid:
+        return "Read fields on a grid, or leave out the physics' grid=."
+    extra = [axis for axis in data.grid if axis not in physics.grid]
+    if len(data) == 1 and len(extra) == 1 and len(data.grid) == len(physics.grid) + 1:
+        name = extra[0]
+        return f"If {name!r} tells trajectories apart, read with trajectory={name!r} (--trajectory {name})."
+    return "Rename or transpose them."
+
+
+def _inputs_fix(physics: Physics, names: Sequence[str]) -> str:
+    if set(names) - set(physics.inputs):
+        return f"Give the physics inputs={list(names)} and a fourth argument, f(t, x, p, u), or read without these."
+    return f"Read with inputs={list(physics.inputs)}."
 
 
 def check_same_grid(data: Trajectories, validation: Trajectories) -> None:
