@@ -207,7 +207,8 @@ def test_draws_of_a_refined_network_are_those_of_each_window(build: Build, waves
     eps = network.draw(sight, 4000, torch.Generator().manual_seed(0)).latents.eps.reshape(4000, 3, 2)
     torch.testing.assert_close(eps.std(0), wide[:, :2], rtol=0.05, atol=0)
     eps = network.draw_parameters(sight, 4000, torch.Generator().manual_seed(0))
-    torch.testing.assert_close(eps.std(0).float(), network.doubt * std[:, :2], rtol=0.05, atol=0)
+    told = 1 / std[:, :2].square() - 1  # by the data; the prior's precision is 1
+    torch.testing.assert_close(eps.std(0).float(), (1 + told / network.doubt.square()).rsqrt(), rtol=0.05, atol=0)
 
 
 def test_a_deterministic_method_has_only_the_means_of_each_window(build: Build, waves: Callable[..., Trajectories]):

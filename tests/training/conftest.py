@@ -61,7 +61,9 @@ def beginning() -> Callable[..., Beginning]:
         window = Windows.of(data, settings.window).gather(torch.zeros(1, dtype=torch.long))
 
         def build(changes: dict[str, Any]) -> Network:
-            return Network.fitting(physics, settings.updated(changes), Scales.of(data, path), window)
+            network = Network.fitting(physics, settings.updated(changes), Scales.of(data, path), window)
+            network.observed.copy_(torch.tensor(data.noise or 0.0))
+            return network
 
         return begun(build, data, data)
 

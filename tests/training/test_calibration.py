@@ -11,13 +11,19 @@ from greymatch.training.validation import EnsembleError
 class Ideal:
     """Stands for a validator whose forecasts have normal errors, `right` times the width the network starts with.
 
-    Members that carry a constant error cost `harm` in CRPS; wider than `loosest` some go astray.
+    Members that carry a constant error cost `harm` in CRPS; wider than `loosest` some go astray, wider than `dearest`
+    the others pay for it.
     """
 
     def __init__(
-        self, right: float, harm: float = -0.1, trajectories: int = 10_000, loosest: float = float("inf")
+        self,
+        right: float,
+        harm: float = -0.1,
+        trajectories: int = 10_000,
+        loosest: float = float("inf"),
+        dearest: float = float("inf"),
     ) -> None:
-        self.trajectories, self.loosest = trajectories, loosest
+        self.trajectories, self.loosest, self.dearest = trajectories, loosest, dearest
         self.right, self.harm, self.solved = right, harm, 0
 
     def judged(self, draws: int) -> int:
@@ -33,7 +39,8 @@ class Ideal:
         covered = float(torch.erf(torch.tensor(reach / 2**0.5)))
         astray = 100.0 if float(network.widening) > self.loosest else 0.1
         errors = torch.erfinv(torch.linspace(0, 1, 1001)[:-1]) * 2**0.5  # of a normal law, in standard deviations
-        return EnsembleError(covered, 1.0 + self.harm * float(network.kicked), astray, errors / reach)
+        cost = max(1.0, float(network.widening) / self.dearest)
+        return EnsembleError(covered, cost + self.harm * float(network.kicked), astray, errors / reach)
 
 
 class Widened:
@@ -83,7 +90,7 @@ def test_few_ensembles_are_solved_for_it(right: float):
     assert judge.solved <= 2 * 3  # with the constant error and without
 
 
-@pytest.mark.parametrize(("trajectories", "wanted"), [(60, 0.915), (12, 0.95)])
+@pytest.mark.parametrize(("trajectories", "wanted"), [(60, 0.915), (12, 0.92)])
 def test_few_trajectories_must_show_more(trajectories: int, wanted: float):
     found = calibrate_forecasts(Widened(), Ideal(2.0, trajectories=trajectories))  # pyright: ignore[reportArgumentType]
     assert found.coverage == pytest.approx(wanted, abs=0.01)
@@ -96,6 +103,13 @@ def test_an_ensemble_is_never_so_wide_that_it_falls_apart(loosest: float):
     assert 0.9 * loosest < float(network.widening) <= loosest
     assert found.astray == 0.1
     assert found.coverage < LEVEL
+
+
+@pytest.mark.parametrize(("dearest", "widest"), [(2.0, 2.2), (0.1, 1.1)])
+def test_an_ensemble_is_not_made_wider_than_was_claimed_at_the_cost_of_most(dearest: float, widest: float):
+    network = Widened()
+    calibrate_forecasts(network, Ideal(8.0, dearest=dearest))  # pyright: ignore[reportArgumentType]
+    assert 0.9 <= float(network.widening) <= widest
 
 
 def test_members_that_are_all_alike_are_solved_once_a_kind():

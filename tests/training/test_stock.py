@@ -20,7 +20,7 @@ from greymatch.models.greybox import GreyBox
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.training.fit import fit
-from greymatch.training.stock import Shelves, stocked
+from greymatch.training.stock import Shelves, parts, stocked
 
 Decays = Callable[..., Trajectories]
 MEASUREMENT = Path(__file__).parents[2] / "measurements" / "memory.py"
@@ -45,6 +45,12 @@ def test_every_recording_has_its_turn_and_none_is_validated_on(store: Store, she
     assert len(stock.train) == 16
     assert set(taken) | set(stock.held_out.labels) == set(range(60))
     assert not set(taken) & set(stock.held_out.labels)
+
+
+@pytest.mark.parametrize(("count", "kept"), [(2, 1), (12, 3), (40, 10), (80, 10), (150, 15)])
+def test_a_tenth_is_held_out_or_as_many_as_say_something(decays: Decays, count: int, kept: int):
+    train, held_out = parts(decays(count), None, 0)
+    assert (len(train), len(held_out)) == (count - kept, kept)
 
 
 def test_shelves_are_the_same_for_a_seed(store: Store):

@@ -49,7 +49,8 @@ class Source:
     physics: PhysicsFile = None
     data: Annotated[str | None, typer.Option(metavar="FILE", help="Trajectories to learn from.")] = None
     validation: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Trajectories to choose the weights by; else a tenth of --data.")
+        str | None,
+        typer.Option(metavar="FILE", help="Trajectories to choose the weights by; else a tenth of --data, or ten."),
     ] = None
     lazy: Annotated[
         bool, typer.Option("--lazy", help="Leave --data on disk, and learn from it in parts (.zarr, .nc).")

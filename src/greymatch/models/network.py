@@ -234,7 +234,9 @@ class Network(nn.Module):
             return self.central(sight).latents.eps[None].double() + moved
         eps = self.claimed_parameters(sight, draws, generator)
         middle = eps.mean(0, keepdim=True)
-        spread = self.doubt * (eps - middle) + self.blind * mirrored(draws, eps[0], generator)
+        # what data told is divided by the doubt's square, as in `Laplace.widened`: the prior stays
+        doubted = self.doubt / (1 + (self.doubt.square() - 1) * eps.var(0).clamp_max(1.0)).sqrt()
+        spread = doubted * (eps - middle) + self.blind * mirrored(draws, eps[0], generator)
         return middle.double() + moved + spread
 
     def claimed_parameters(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Tensor:

@@ -8,6 +8,7 @@ comes near it would have to be unlearned.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from greymatch.training.validation import Validator
 MORE_FACTORS = 3  # products of three must leave far less unexplained
 BETTER, AS_GOOD = 1.5, 1.5  # what is less simple must forecast so many times better, or is a rival
 OTHER_SCALES = (0.7, 1.4)  # of curves
+SAME = 1e-6  # of what two laws leave
 WELL = 1e-3  # the error of a typical forecast, relative to the variance and beside noise, that leaves little to learn
 WITHIN = 1.5  # of the doubt that noise leaves about derivatives: who errs no more cannot be told from the true law
 Build = Callable[[dict[str, Any]], Network]
@@ -60,10 +62,11 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     judge = Validator.of(held_out, plain.settings.window)
     floor = float((plain.observed / plain.scales.spread).square().mean())
     laws += _in_curves(build, plain, shown, laws[0].at)
-    judged = [Judged(law, judge.error(law.told(), refine=True).typical) for law in laws]
-    best = _best(judged)
-    if best.error >= WELL + 2 * floor and not (floor and best.law.beyond_doubt(shown) < WITHIN):
+    judged = [Judged(law, judge.error(law.told(), refine=True).typical) for law in _distinct(laws)]
+    able = [one for one in judged if one.error < WELL + 2 * floor or (floor and one.law.beyond_doubt(shown) < WITHIN)]
+    if not able:
         return Beginning(plain)
+    best = _best(able)
     network = best.law.told()
     network.blind.copy_(_disputed(best, judged))
     return Beginning(network, best.law.factors.noise.sqrt().float(), held=True)
@@ -99,6 +102,15 @@ def _in_curves(build: Build, plain: Network, shown: Shown, at: Tensor) -> list[L
         texts = [str(curve.times(factor)) for curve in curves]
         law = regressed(build({"residual.products": products, "residual.curves": texts}), shown)
         found += [] if law is None else in_few_terms(law, shown)
+    return found
+
+
+def _distinct(laws: list[Law]) -> list[Law]:
+    """Those that leave as much unexplained to many digits are one: curves were offered, but none was taken."""
+    found: list[Law] = []
+    for law in laws:
+        if not any(math.isclose(law.left, one.left, rel_tol=SAME) for one in found):
+            found.append(law)
     return found
 
 

@@ -71,11 +71,11 @@ def fit(
     model = fit(physics, train, steps=5000, folder="runs/a")       # stopped? the same call with resume=True
     ```
 
-    Without `validation`, a tenth of the trajectories is held out. The budget is `steps`, `minutes`, or both
-    (whichever ends first). The weights that forecast the validation trajectories best are kept. Without `settings`,
-    they are chosen from the data and shown. `start` is a model, or its file, whose weights are reused where shapes
-    allow. `folder` holds checkpoints and metrics (a temporary one by default). Of a `Store`, a part is in memory at a
-    time, and other parts follow (`data.shelf`).
+    Without `validation`, a tenth of the trajectories is held out, and up to a quarter to have ten. The budget is
+    `steps`, `minutes`, or both (whichever ends first). The weights that forecast the validation trajectories best are
+    kept. Without `settings`, they are chosen from the data and shown. `start` is a model, or its file, whose weights
+    are reused where shapes allow. `folder` holds checkpoints and metrics (a temporary one by default). Of a `Store`, a
+    part is in memory at a time, and other parts follow (`data.shelf`).
     """
     sample = sampled(data, settings and settings.data.shelf)
     check_data(physics, sample, "data")

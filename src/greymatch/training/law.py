@@ -24,7 +24,7 @@ LONGEST_STEP, FARTHEST = 1.0, 4.0  # of a parameter in a round, and from its pri
 MOST_COEFFICIENTS = 300
 FAR_MORE = 4.0  # more than few terms must leave so many times less unexplained
 MORE = 1.5  # and so many times less, another z
-WORTH = (3.0, 1.3)  # by which a term divides the squares that are left; noise lets none do much
+WORTH = (3.0, 1.3, 1.1)  # by which a term divides the squares that are left; noise lets none do much
 NORMAL = 1.4826  # standard deviation of a normal law in units of its median absolute value
 EXACT = 1e-6  # relative error of a term that is written in products
 
@@ -122,23 +122,32 @@ def _with(factors: int, network: Network, shown: Shown, terms: Terms | None = No
 
 @torch.no_grad()
 def in_few_terms(law: Law, shown: Shown) -> list[Law]:
-    """The same law in few terms, or none at all, and in more where those leave more unexplained; itself as the last."""
-    found = []
+    """The same law in few terms, or none at all, and in more where those leave more unexplained; itself as the last.
+
+    In noise derivatives hardly tell what is left: there all of them are rivals, for forecasts to choose among.
+    """
+    found, noisy, before = [], bool(law.network.observed.any()), None
     for worth in WORTH:
-        few = _in_terms(law, shown, worth)
+        chosen = _terms(law, shown, worth)
+        if chosen is None or chosen == before:
+            continue
+        few, before = _in_terms(law, shown, chosen), chosen
         found += [few] if few is not None and few.left <= FAR_MORE * law.left else []
-        if found and found[-1].left <= MORE * law.left:
+        if found and found[-1].left <= MORE * law.left and not noisy:
             return found
     return [*found, law]
 
 
-def _in_terms(law: Law, shown: Shown, worth: float) -> Law | None:
-    """In terms that divide the squares of what is left by `worth` each; None if it cannot be told so."""
+def _terms(law: Law, shown: Shown, worth: float) -> list[tuple[int, int]] | None:
+    """Equations and terms that divide the squares of what is left by `worth` each; None if it cannot be told so."""
     network, part, (rows, evidence) = law.told(), part_of(law.network), shown.largest()
     latents = law.latents().select(torch.arange(shown.count)[rows])
-    chosen = few_terms(network.dynamics, evidence, latents, law.factors.noise.sqrt(), part.degree, worth)
-    if chosen is None:
-        return None
+    return few_terms(network.dynamics, evidence, latents, law.factors.noise.sqrt(), part.degree, worth)
+
+
+def _in_terms(law: Law, shown: Shown, chosen: list[tuple[int, int]]) -> Law | None:
+    """In these terms alone; None if they are more than its products."""
+    network, part = law.network, part_of(law.network)
     columns = sorted({term for _, term in chosen}) or [0]
     allowed = torch.zeros(len(network.physics.states), len(columns))
     for equation, term in chosen:

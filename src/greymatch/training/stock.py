@@ -14,7 +14,7 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 from greymatch.settings import Settings
 
-HELD_OUT = 0.1
+HELD_OUT, MOST_HELD_OUT, ENOUGH = 0.1, 0.25, 10  # part of the trajectories, at the most, to have enough of them
 BLOCKS = 8  # of a shelf, so that it holds recordings from several places
 
 
@@ -72,7 +72,7 @@ def stocked(data: Trajectories | Store, validation: Trajectories | Store | None,
 
 
 def parts(data: Trajectories, validation: Trajectories | None, seed: int) -> tuple[Trajectories, Trajectories]:
-    """Trajectories to learn from and to validate on."""
+    """Trajectories to learn from and to validate on; a few alone would say little of how wide an ensemble must be."""
     if validation is not None:
         return data, validation
     if len(data) < 2:
@@ -80,7 +80,7 @@ def parts(data: Trajectories, validation: Trajectories | None, seed: int) -> tup
             "one trajectory cannot be both learned from and validated on. Give `validation=`, or cut the recording "
             "into several trajectories."
         )
-    return data.split(HELD_OUT, seed)
+    return data.split(max(HELD_OUT, min(MOST_HELD_OUT, ENOUGH / len(data))), seed)
 
 
 def _shelves(
