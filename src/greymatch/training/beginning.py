@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from greymatch.data.join import join
 from greymatch.data.trajectories import Trajectories
 from greymatch.models.network import Network
 from greymatch.models.residual import FACTORS, ConvField, MlpField
@@ -28,6 +29,7 @@ MORE_FACTORS = 3  # products of three must leave far less unexplained
 BETTER, AS_GOOD = 1.5, 1.5  # what is less simple must forecast so many times better, or is a rival
 OTHER_SCALES = (0.7, 1.4)  # of curves
 SAME = 1e-6  # of what two laws leave
+MOST_JUDGING = 32  # trajectories
 WELL = 1e-3  # the error of a typical forecast, relative to the variance and beside noise, that leaves little to learn
 WITHIN = 1.5  # of the doubt that noise leaves about derivatives: who errs no more cannot be told from the true law
 Build = Callable[[dict[str, Any]], Network]
@@ -59,7 +61,7 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     laws = [] if shown is None else _in_products(build, plain, shown)
     if shown is None or not laws:
         return Beginning(plain)
-    judge = Validator.of(held_out, plain.settings.window)
+    judge = Validator.of(_judging(data, held_out), plain.settings.window)
     floor = float((plain.observed / plain.scales.spread).square().mean())
     laws += _in_curves(build, plain, shown, laws[0].at)
     judged = [Judged(law, judge.error(law.told(), refine=True).typical) for law in _distinct(laws)]
@@ -70,6 +72,15 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     network = best.law.told()
     network.blind.copy_(_disputed(best, judged))
     return Beginning(network, best.law.factors.noise.sqrt().float(), held=True)
+
+
+def _judging(data: Trajectories, held_out: Trajectories) -> Trajectories:
+    """What laws are judged by. In noise few say little, and those that were learned from join in: a law of few terms
+    has nothing by heart."""
+    missing = MOST_JUDGING - len(held_out)
+    if not data.noise or missing <= 0:
+        return held_out
+    return join([held_out, data.select(slice(missing)).to(held_out.times.device)], ["validation", "data"])
 
 
 class Judged(NamedTuple):
