@@ -102,6 +102,25 @@ def test_a_prior_begins_beside_noise(seed: int) -> None:
     assert stiffness == pytest.approx(4, rel=0.3)
 
 
+def test_a_gap_in_a_field_is_no_peak() -> None:
+    place, clock = np.linspace(0, 6, 40), np.linspace(0, 1, 30)
+    frames = 300 + np.exp(-clock)[None, :, None] * np.sin(place) * np.ones((3, 1, 1))
+    whole, gappy = frames.copy(), frames.copy()
+    gappy[1, 12, 20] = np.nan
+    axes = {"time": clock, "x": place}
+    medians = [
+        rate(gm.read(xr.Dataset({"u": (("trajectory", "time", "x"), one)}, axes)), 1, (place[1],))
+        for one in (whole, gappy)
+    ]
+    assert medians[0] == pytest.approx(medians[1], rel=0.1)
+
+
+def test_commands_name_the_settings_where_they_are(greymatch, here: Path) -> None:
+    (here / "sub").mkdir()
+    assert greymatch("init", "sub/swing", "--kind", "second", "--example").code == 0
+    assert "--config sub/swing.toml --out runs/swing" in (here / "sub" / "swing.py").read_text()
+
+
 def test_a_field_begins_with_the_spacing_of_its_grid(greymatch, here: Path) -> None:
     x, t = (np.arange(40) + 0.5) / 4, np.linspace(0, 4, 41)
     wave = 2 * np.pi / 10

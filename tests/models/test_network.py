@@ -211,6 +211,24 @@ def test_draws_of_a_refined_network_are_those_of_each_window(build: Build, waves
     torch.testing.assert_close(eps.std(0).float(), (1 + told / network.doubt.square()).rsqrt(), rtol=0.05, atol=0)
 
 
+@pytest.mark.parametrize(("doubt", "blind"), [(1e-5, 0.0), (100.0, 0.0), (100.0, 1.0)])
+def test_no_parameter_is_less_certain_than_its_prior(
+    build: Build, waves: Callable[..., Trajectories], doubt: float, blind: float
+):
+    network = build(trained=True)
+    network.doubt.fill_(doubt)
+    network.blind.fill_(blind)
+    sight = network.look(windows_of(network, waves).gather(torch.arange(3)), refine=True)
+    assert sight.own is not None
+    prior = torch.eye(sight.own.mean.shape[1]).expand_as(sight.own.root)
+    nothing_told = replace(sight, own=replace(sight.own, root=prior))
+    eps = network.draw_parameters(nothing_told, 4000, torch.Generator().manual_seed(0))
+    assert bool(eps.isfinite().all())
+    assert float(eps.std(0).max()) < 1.05
+    if doubt > 1:
+        assert float(eps.std(0).min()) > 0.95
+
+
 def test_a_deterministic_method_has_only_the_means_of_each_window(build: Build, waves: Callable[..., Trajectories]):
     network = build(trained=True, method="gb-dm")
     network.refined.fill_(1.0)

@@ -16,7 +16,7 @@ from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal, Uniform
 from greymatch.settings import Settings
-from greymatch.training.beginning import Beginning, Judged, _disputed
+from greymatch.training.beginning import MOST_JUDGING, Beginning, Judged, _disputed, _judging
 from greymatch.training.fit import fit
 
 Decays = Callable[..., Trajectories]
@@ -127,6 +127,14 @@ def test_in_noise_forecasts_tell_a_law_that_derivatives_hardly_show(tiny: Settin
     with torch.no_grad():
         braking = begins.network.dynamics.parts(torch.zeros(2), phase, latents).residual[:, 0]
     torch.testing.assert_close(braking, torch.tensor([-0.2, 0.2]), atol=0.05, rtol=0)
+
+
+def test_few_are_joined_by_those_learned_from_whatever_else_is_known_of_either(decays: Decays):
+    noisy, known = (replace(decays(count), noise=(0.1,)) for count in (40, 4))
+    judging = _judging(replace(noisy, truth={}, units={"x": "m"}), known)
+    assert len(judging) == MOST_JUDGING
+    assert len(_judging(replace(noisy, noise=()), known)) == 4
+    assert len(_judging(noisy, noisy)) == 40
 
 
 def test_fields_begin_as_a_regression_too(tiny: Settings, beginning: Begin):

@@ -52,7 +52,7 @@ def strays(data: Trajectories) -> list[Finding]:
         usual = float(away.sort().values[int(USUAL * (len(away) - 1))]) if len(away) else 0.0
         far = seen[away > FAR * usual] if usual else seen[:0]
         if len(far):
-            what = f"state {name!r} is {float(far[0]):g} at one of {len(far)} points far from all others"
+            what = f"state {name!r} is far from all others at {len(far)} points, such as {float(far[0]):g}"
             found.append(warning(what, "if that stands for a missing value, leave it empty"))
     return found
 

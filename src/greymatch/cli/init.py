@@ -51,8 +51,8 @@ def command(
     text = _physics(starter, name, shlex.join(words), recorded)
     texts = {Path(f"{name}.py"): text, Path(f"{name}.toml"): starter.settings()}
     _check_free([*texts, *([used] if example else [])])
-    for path, text in texts.items():
-        write_bytes(path, text.encode())
+    for path, content in texts.items():
+        write_bytes(path, content.encode())
     if example:
         _write_example(starter, used)
     _tell(Output(quiet, as_json), [*map(str, texts), *([str(used)] if example else [])], words)
@@ -69,23 +69,24 @@ def _starter(kind: str) -> Starter:
 def _physics(starter: Starter, name: str, words: str, recorded: Trajectories | None) -> str:
     from greymatch.starters.starter import Subject
 
-    stem = Path(name).name
-    if not stem.isidentifier():
+    if not Path(name).name.isidentifier():
         raise GreymatchError(f"NAME must be a name as Python has them, such as my_pendulum; got {name!r}.")
     if recorded is None:
-        return starter.physics(stem, words, starter.subject(), starter.median)
+        return starter.physics(name, words, starter.subject(), starter.median)
     if bool(recorded.grid) != bool(starter.grid):
         wanted = "first or second" if starter.grid else "field"
         raise GreymatchError(
             f"`--kind {starter.kind}` does not suit data with grid axes {list(recorded.grid)}. Use --kind {wanted}."
         )
     subject = Subject.of(recorded)
-    return starter.physics(stem, words, subject, rate(recorded, starter.order, tuple(subject.spacing.values())))
+    return starter.physics(name, words, subject, rate(recorded, starter.order, tuple(subject.spacing.values())))
 
 
 def rate(data: Trajectories, order: int, spacing: tuple[float, ...] = ()) -> float:
     """The size of the highest derivative beside that of the states, or of a field's Laplacian: where a prior may well
     begin. Noise is smoothed away, since derivatives make it larger."""
+    import torch
+
     from greymatch.data.noise import assumed_noise, with_noise
     from greymatch.data.scaling import Scales
     from greymatch.matching.interpolants import interpolant
@@ -96,8 +97,9 @@ def rate(data: Trajectories, order: int, spacing: tuple[float, ...] = ()) -> flo
     scales = Scales.of(data, interpolant("cubic")(data.times, data.values, data.mask))
     size = scales.spread
     if spacing:
-        bent = laplacian(data.values.double(), spacing, "neumann")
-        size = bent.square().movedim(2, 0).flatten(1).mean(1).sqrt()
+        bent = laplacian(data.values.double(), spacing, "neumann").movedim(2, 0)
+        whole = data.mask.flatten(3).all(3).movedim(2, 0)  # frames without a gap, which would look like a peak
+        size = torch.stack([one[seen].square().mean().sqrt() for one, seen in zip(bent, whole, strict=True)])
     return float((scales.top(order) / size.clamp_min(STILL)).median())
 
 

@@ -50,7 +50,10 @@ class Source:
     data: Annotated[str | None, typer.Option(metavar="FILE", help="Trajectories to learn from.")] = None
     validation: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Trajectories to choose the weights by; else a tenth of --data, or ten."),
+        typer.Option(
+            metavar="FILE",
+            help="Trajectories to choose the weights by; else a tenth of --data, of few up to a quarter.",
+        ),
     ] = None
     lazy: Annotated[
         bool, typer.Option("--lazy", help="Leave --data on disk, and learn from it in parts (.zarr, .nc).")

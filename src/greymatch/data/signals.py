@@ -52,6 +52,11 @@ class Signals:
         finite = self.times.isfinite()[..., None].expand(self.values.shape)
         return finite if self.mask is None else self.mask & finite
 
+    def like(self, other: Signals) -> bool:
+        """Whether another's are the same inputs, and run between their samples alike."""
+        mine, theirs = ((one.names, one.kind, dict(one.functions)) for one in (self, other))
+        return mine == theirs
+
     @cached_property
     def sampled(self) -> Callable[[Tensor, Tensor], Tensor]:
         """The samples with what runs between them."""

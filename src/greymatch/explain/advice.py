@@ -39,7 +39,7 @@ class Advice:
 
 
 def advise(model: GreyBox, data: Trajectories) -> Advice:
-    """Explain `model` by the trajectories it learned from, and refit; a tenth of them is held out to compare.
+    """Explain `model` by the trajectories it learned from, and refit; some are held out to compare, as in `fit`.
 
     ```python
     advice = gm.advise(model, train)

@@ -87,7 +87,7 @@ class Explanation:
     def refit(self, data: Trajectories, validation: Trajectories | None = None) -> GreyBox:
         """The completed physics as a model: what its parameters are, by all of `data`, and forecasts without a net.
 
-        Without `validation`, a tenth of the trajectories is held out.
+        Without `validation`, some of the trajectories are held out, as in `fit`.
         """
         from greymatch.explain.refit import refit
         from greymatch.training.stock import parts

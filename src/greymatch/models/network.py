@@ -235,9 +235,11 @@ class Network(nn.Module):
         eps = self.claimed_parameters(sight, draws, generator)
         middle = eps.mean(0, keepdim=True)
         # what data told is divided by the doubt's square, as in `Laplace.widened`: the prior stays
-        doubted = self.doubt / (1 + (self.doubt.square() - 1) * eps.var(0).clamp_max(1.0)).sqrt()
+        factor, variance = self.doubt.double().square(), eps.double().var(0).clamp_max(1.0)
+        doubted = (factor / (factor * variance + 1 - variance)).sqrt()
+        wide = (doubted.square() * variance + self.blind.square()).sqrt()
         spread = doubted * (eps - middle) + self.blind * mirrored(draws, eps[0], generator)
-        return middle.double() + moved + spread
+        return middle.double() + moved + spread / wide.clamp_min(1.0)
 
     def claimed_parameters(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Tensor:
         """The same before calibration."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from string import Template
 
 import numpy as np
@@ -13,7 +15,7 @@ from greymatch.data.trajectories import Trajectories
 PHYSICS = Template('''"""The known part of $title. What it misses, greymatch learns from data.
 
     greymatch check $words
-    greymatch fit $words --config $name.toml --out runs/$name
+    greymatch fit $words --config $settings --out runs/$name
 """
 
 import greymatch as gm
@@ -99,13 +101,14 @@ class Starter:
         return Subject(self.states, spacing=dict.fromkeys(self.grid, 1.0))
 
     def physics(self, name: str, words: str, subject: Subject, median: float) -> str:
-        """The text of NAME.py, which `words` on the command line say how to use."""
+        """The text of NAME.py, which `words` on the command line say how to use; NAME may be in a folder."""
         states, grid, inputs = subject.states, subject.spacing, subject.inputs
         lines = [f'        "{state}": {self.equation.format(state=state)},' for state in states]
         return PHYSICS.substitute(
             title=self.title,
             words=words,
-            name=name,
+            settings=shlex.quote(f"{name}.toml"),
+            name=Path(name).name,
             first=states[0],
             parameter=self.parameter,
             given=f" So does u.{inputs[0]}, an input." if inputs else "",

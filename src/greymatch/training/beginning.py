@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
@@ -65,10 +65,10 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     floor = float((plain.observed / plain.scales.spread).square().mean())
     laws += _in_curves(build, plain, shown, laws[0].at)
     judged = [Judged(law, judge.error(law.told(), refine=True).typical) for law in _distinct(laws)]
-    able = [one for one in judged if one.error < WELL + 2 * floor or (floor and one.law.beyond_doubt(shown) < WITHIN)]
-    if not able:
+    kept = [one for one in judged if one.error < WELL + 2 * floor or (floor and one.law.beyond_doubt(shown) < WITHIN)]
+    if not kept:
         return Beginning(plain)
-    best = _best(able)
+    best = _best(kept)
     network = best.law.told()
     network.blind.copy_(_disputed(best, judged))
     return Beginning(network, best.law.factors.noise.sqrt().float(), held=True)
@@ -78,9 +78,11 @@ def _judging(data: Trajectories, held_out: Trajectories) -> Trajectories:
     """What laws are judged by. In noise few say little, and those that were learned from join in: a law of few terms
     has nothing by heart."""
     missing = MOST_JUDGING - len(held_out)
-    if not data.noise or missing <= 0:
+    alike = data.inputs is None or held_out.inputs is None or data.inputs.like(held_out.inputs)
+    if not data.noise or missing <= 0 or not alike:
         return held_out
-    return join([held_out, data.select(slice(missing)).to(held_out.times.device)], ["validation", "data"])
+    parts = [replace(part, truth={}, units={}, epoch=None) for part in (held_out, data.select(slice(missing)))]
+    return join(parts, ["validation", "data"])
 
 
 class Judged(NamedTuple):

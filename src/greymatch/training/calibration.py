@@ -19,7 +19,7 @@ from greymatch.training.validation import EnsembleError, Validator
 LEVEL = 0.9
 DRAWS = 24
 NARROWEST, WIDEST = 1e-3, 16.0
-SUREST = 0.92  # of what is asked of few trajectories
+SUREST = 0.95  # of what is asked of few trajectories
 CLOSE, NARROW = 0.01, 1.08  # near enough to the level; a factor that makes no difference
 STRAYING = 1.0  # an ensemble whose mean lies outside of most of its members has fallen apart
 DEAR = 1.1  # or whose CRPS has grown so much: few trajectories that it misses would cost all others
@@ -33,9 +33,9 @@ def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError
     """Set `network.widening` so that 90 % intervals of forecasts cover 90 % of the observations of the next trajectory.
 
     It is no wider than to keep the ensemble together: a few members that stray far spoil its mean, and cover nothing;
-    nor wider than was claimed if its CRPS grows by that. Members carry the error that matching left unexplained as a
-    constant one, unless the ensemble does better by CRPS without it: with noisy data that error lies in the
-    observations, not in the field.
+    nor so much wider than was claimed that its CRPS grows by a tenth. Members carry the error that matching left
+    unexplained as a constant one, unless the ensemble does better by CRPS without it: with noisy data that error lies
+    in the observations, not in the field.
     """
     found, sight, wanted = [], validator.sight(network, DRAWS), _wanted(validator.judged(DRAWS))
     for kicked in (1.0, 0.0):
@@ -62,11 +62,11 @@ def _widened(network: Network, validator: Validator, sight: Sight, wanted: float
 
     if not network.draws_differ:
         return tried(1.0)
-    low, high, width, guess, claimed = NARROWEST, WIDEST, 1.0, True, math.inf
+    low, high, width, guess, least = NARROWEST, WIDEST, 1.0, True, math.inf
     while True:
         found = tried(width)
-        claimed = min(claimed, found.crps) if width >= 1 else claimed
-        together = found.astray <= STRAYING and (width <= 1 or found.crps <= DEAR * claimed)
+        least = min(least, found.crps) if width >= 1 else least
+        together = found.astray <= STRAYING and (width <= 1 or found.crps <= DEAR * least)
         low, high = (width, high) if together and found.coverage < wanted else (low, width)
         if together and abs(found.coverage - wanted) < CLOSE:
             return found

@@ -74,19 +74,24 @@ def stocked(data: Trajectories | Store, validation: Trajectories | Store | None,
 def parts(data: Trajectories, validation: Trajectories | None, seed: int) -> tuple[Trajectories, Trajectories]:
     """Trajectories to learn from and to validate on; a few alone would say little of how wide an ensemble must be."""
     if validation is not None:
-        return data, validation
+        return data, validation.to("cpu")
     if len(data) < 2:
         raise GreymatchError(
             "one trajectory cannot be both learned from and validated on. Give `validation=`, or cut the recording "
             "into several trajectories."
         )
-    return data.split(max(HELD_OUT, min(MOST_HELD_OUT, ENOUGH / len(data))), seed)
+    return data.split(_share(len(data)), seed)
+
+
+def _share(count: int) -> float:
+    """Of so many trajectories, the part that is held out."""
+    return max(HELD_OUT, min(MOST_HELD_OUT, ENOUGH / count))
 
 
 def _shelves(
     store: Store, validation: Trajectories | Store | None, settings: Settings
 ) -> tuple[Shelves, Trajectories | Store]:
-    """Shelves, and what is kept from them: a tenth of the blocks, or as many of those as a shelf holds."""
+    """Shelves, and what is kept from them: as many of the blocks as of trajectories, or as a shelf holds."""
     pieces, seed = settings.data.shelf or store.usual, settings.training.seed
     blocks = store.blocks(max(1, pieces // BLOCKS))
     together = max(1, pieces // max(len(block) for block in blocks))
@@ -97,7 +102,7 @@ def _shelves(
             "a store must be large enough to learn from a part of it and be validated on another; this one is "
             f"{store!r}. Read it without `lazy`, or give `validation=`."
         )
-    kept = max(1, round(HELD_OUT * len(blocks)))
+    kept = max(1, round(_share(sum(len(block) for block in blocks)) * len(blocks)))
     order = np.random.default_rng(seed).permutation(len(blocks))
     held_out = store.part(blocks[index] for index in np.sort(order[: min(kept, together)]))
     left = [blocks[index] for index in np.sort(order[kept:])]

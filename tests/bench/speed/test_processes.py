@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from greymatch.bench.speed import processes as module
-from greymatch.bench.speed.processes import CASES, COUNT, FIELD, paced, processes
+from greymatch.bench.speed.processes import COUNT, FIELD, paced, processes
 from greymatch.bench.speed.sizes import Sizes
 from greymatch.errors import GreymatchError
 from greymatch.training.launch import Ended
@@ -23,7 +23,7 @@ def test_both_numbers_of_processes_take_their_steps(tiny: Sizes, monkeypatch: py
         return Ended([0] * count, None, None)
 
     monkeypatch.setattr(module, "launch", launch)
-    (found,) = processes(tiny, {FIELD: CASES[FIELD]})
+    (found,) = processes(tiny, [FIELD])
     assert asked == [COUNT, 1]
     assert f"{COUNT} processes" in found.case
     assert min(*found.ours, *found.plain) > 0

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,15 +56,15 @@ CASES = {
 }
 
 
-def processes(sizes: Sizes, cases: Mapping[str, Case] = CASES) -> Iterator[Measured]:
+def processes(sizes: Sizes, names: Sequence[str] = tuple(CASES)) -> Iterator[Measured]:
     """By the clock on the wall: what processes wait for each other counts."""
     note = f"seconds of the wall, on {os.cpu_count()} cores that nothing else may use; one thread for each process"
-    for name, case in cases.items():
+    for name in names:
         with tempfile.TemporaryDirectory() as folder:
             turns = [{n: _seconds(name, n, sizes.steps, Path(folder)) for n in (COUNT, 1)} for _ in range(sizes.turns)]
         ours, plain = ([turn[count] for turn in turns] for count in (COUNT, 1))
-        told, amount = f"{name}, {COUNT} processes", sizes.steps * case.batch
-        yield Measured("processes", told, "windows / s", amount, ours, plain, "one process", case.goal, note=note)
+        told, amount, goal = f"{name}, {COUNT} processes", sizes.steps * CASES[name].batch, CASES[name].goal
+        yield Measured("processes", told, "windows / s", amount, ours, plain, "one process", goal, note=note)
 
 
 def _seconds(name: str, count: int, steps: int, folder: Path) -> float:
