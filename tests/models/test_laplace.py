@@ -252,9 +252,11 @@ def test_physics_alone_is_trusted_further_than_a_learned_field(recording):
     for complete in ([], ["x0"]):
         known = Physics(physics.function, ["x0"], physics.params, complete=complete, name="decay")
         network = untrained(known, Settings(window=12), data, torch.zeros(1))
+        latents = network.settings.encoder.latents + 1
         with torch.no_grad():
-            law = network.observe(data).own
-        assert law is not None
+            law = network.ask(
+                network.evidence(last_window(data, 12)), told(torch.zeros(2, latents), 1), torch.ones(2, 1)
+            )
         spreads.append(float(law.root[:, 0, 0].max()))
         if complete:
             torch.testing.assert_close(known.push(law.latents().eps)[:, 0].double(), a, rtol=1e-5, atol=0)
@@ -283,3 +285,13 @@ def test_nothing_is_released_farther_than_it_was_in_doubt():
     moved = law.released(torch.full((2,), 1e-5))
     assert (moved.abs() <= law.spread).all()
     assert moved[0, 1] == pytest.approx(2.0 * 0.1**2 / (1 - 0.1**2), rel=1e-4)
+
+
+def test_a_law_without_its_start_keeps_that_of_the_latents():
+    generator = torch.Generator().manual_seed(0)
+    law = Laplace(
+        torch.randn(3, 5, generator=generator), torch.randn(3, 5, 5, generator=generator), torch.zeros(3), 1, 2
+    )
+    alone = law.startless()
+    torch.testing.assert_close(alone.mean, law.mean[:, :3])
+    torch.testing.assert_close(alone.root @ alone.root.mT, (law.root @ law.root.mT)[:, :3, :3])

@@ -37,6 +37,10 @@ class Window:
         """Time of the last point (B,)."""
         return self.times[:, -1]
 
+    @property
+    def length(self) -> int:
+        return self.times.shape[1]
+
     def smoothed(self) -> Window:
         """The window without its noise."""
         return replace(self, values=self.smooth.values, smooth=None) if self.smooth else self

@@ -67,6 +67,11 @@ class Laplace:
         """Standard deviations (B, free) of the parameters."""
         return self.root[:, : self.free].square().sum(2).sqrt()
 
+    @property
+    def finite(self) -> Tensor:
+        """Of which windows (B,) all numbers are."""
+        return self.mean.isfinite().all(1) & self.root.flatten(1).isfinite().all(1)
+
     def sample(self, draws: int, generator: torch.Generator | None, widening: Tensor | float = 1.0) -> Latents:
         """Draws (draws * B), draw after draw, from the law that is `widened`."""
         noise = mirrored(draws, self.mean, generator)[..., None]
@@ -114,14 +119,20 @@ class Laplace:
         return replace(self, mean=mean, root=root, misfit=misfit)
 
     def starting(self, start: Start) -> Laplace:
-        """This law with the start that smoothing gives beside it, of which the latents know nothing."""
-        assert start.root is not None, "a start without noise has no law"
+        """This law with a start beside it of which the latents know nothing: certain, or as smoothing gives it."""
         count, size, phases = *self.mean.shape, start.phase.shape[1]
-        states = start.root.shape[1]
-        spread = torch.einsum("bsij,st->bisjt", start.root, torch.eye(states).to(start.root)).reshape(count, phases, -1)
-        root = self.root.new_zeros(count, size + phases, size + phases)
-        root[:, :size, :size], root[:, size:, size:] = self.root, spread.to(root)
+        root = torch.nn.functional.pad(self.root, (0, phases, 0, phases))
+        if start.root is not None:
+            apart = torch.eye(start.root.shape[1]).to(start.root)
+            spread = torch.einsum("bsij,st->bisjt", start.root, apart).reshape(count, phases, -1)
+            root[:, size:, size:] = spread.to(root)
         return Laplace(torch.cat([self.mean, start.phase.to(self.mean)], 1), root, self.misfit, self.free, phases)
+
+    def startless(self) -> Laplace:
+        """This law of the latents alone."""
+        size = self.mean.shape[1] - self.phases
+        root = torch.linalg.qr(self.root[:, :size].mT).R.mT  # of as many columns
+        return replace(self, mean=self.mean[:, :size], root=root, phases=0)
 
     def _split(self, values: Tensor) -> Latents:
         if not self.phases:
@@ -203,19 +214,30 @@ def descended(linear: Callable[[Tensor], tuple[Tensor, Tensor]], start: Tensor, 
 
     What is left is not convex, so where it starts matters.
     """
-    here, identity = start, torch.eye(start.shape[1], dtype=torch.float64, device=start.device)
-    nowhere = start.new_full((len(start),), torch.inf, dtype=torch.float64)
-    best = Point(start, nowhere, identity.expand(len(start), -1, -1))
+    here, best = start, nowhere(start)
     for _ in range(sweeps):
         wrong, slopes = linear(here)
-        trust = 1 / (1 + wrong.square() / 2)  # with it, least squares finds what is likeliest of such errors
         cost = 2 * (wrong.square() / 2).log1p().sum(1) + here.double().square().sum(1)
-        square = (slopes * trust[:, None]) @ slopes.mT + identity
+        square, step = swept(wrong, slopes, here)
         best = best.better(Point(here, cost.where(square.isfinite().all(-1).all(-1), torch.inf), square))
-        side = (slopes @ (trust * wrong)[..., None])[..., 0] + here
-        step = -torch.linalg.solve_ex(square, side[..., None])[0][..., 0]
-        here = here + step.nan_to_num(0.0).clamp(-LONGEST_STEP, LONGEST_STEP).to(here.dtype)
+        here = here + step
     return best
+
+
+def nowhere(start: Tensor) -> Point:
+    """The start, at a cost that anything is better than."""
+    identity = torch.eye(start.shape[1], dtype=torch.float64, device=start.device)
+    endless = start.new_full((len(start),), torch.inf, dtype=torch.float64)
+    return Point(start, endless, identity.expand(len(start), -1, -1))
+
+
+def swept(wrong: Tensor, slopes: Tensor, here: Tensor) -> tuple[Tensor, Tensor]:
+    """The precision (B, K, K) and the next step (B, K) of Gauss-Newton, from misfits (B, N) and slopes (B, K, N)."""
+    trust = 1 / (1 + wrong.square() / 2)  # with it, least squares finds what is likeliest of such errors
+    square = (slopes * trust[:, None]) @ slopes.mT + torch.eye(here.shape[1], dtype=slopes.dtype, device=here.device)
+    side = (slopes @ (trust * wrong)[..., None])[..., 0] + here
+    step = -torch.linalg.solve_ex(square, side[..., None])[0][..., 0]
+    return square, step.nan_to_num(0.0).clamp(-LONGEST_STEP, LONGEST_STEP).to(here.dtype)
 
 
 def _pixels(dynamics: Dynamics, evidence: Evidence) -> Tensor | None:

@@ -11,6 +11,7 @@ from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, last_window, longest_windows
 from greymatch.methods import method_named
+from greymatch.models.clean import traced
 from greymatch.models.cleansing import CleansingEncoder
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.encoder import Encoder, Shapes
@@ -21,12 +22,14 @@ from greymatch.models.laplace import THOROUGH, TO_THE_END, Laplace, Search, lapl
 from greymatch.models.latents import Encoded, Latents, Members, mirrored
 from greymatch.models.memory import Memory
 from greymatch.models.next_point import NextPoint
+from greymatch.models.noisy import shot
 from greymatch.models.probe import Probe, probe_points
-from greymatch.models.shooting import Shooting, shot
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
+from greymatch.simulation.start import Start
 
 NUMBERS_AT_ONCE = 2**26  # of the features, when many draws are encoded
+PATHS_AT_ONCE = 2**19  # numbers of observations, when paths go through windows
 SLOPES_AT_ONCE = 2**22  # of derivatives by latents, when windows are asked themselves
 MOST_POINTS = 10_000  # of one recording that is asked as a whole
 
@@ -164,14 +167,30 @@ class Network(nn.Module):
         return self.askable and not bool(self.dynamics.open.any())
 
     def _asked(self, window: Window, features: Features) -> Laplace:
-        """The posterior of each window by itself, some windows at a time."""
-        told = Laplace.of(self.encoder(self.informed(features), None, sample=False))
-        if window.times.shape[1] < FEWEST_POINTS:
-            return told
-        law = self.ask(self.evidence(window), told, self.dynamics.scales_top * features.amplitude)
-        if window.smooth is None or self.physics.grid:  # of a field, every pixel would be a number to find
+        """The posterior of each window by itself, by what it shows of the field and, if possible, by a path through it.
+
+        Where a forecast starts belongs to it, but of a field, where every pixel would be a number to find.
+        """
+        law, shows = (
+            Laplace.of(self.encoder(self.informed(features), None, sample=False)),
+            window.length >= FEWEST_POINTS,
+        )
+        if shows:
+            law = self.ask(self.evidence(window), law, self.dynamics.scales_top * features.amplitude)
+        if self.physics.grid and (window.smooth is not None or not shows):
             return law
-        return shot(Shooting.of(self.dynamics, self.scales, window, self.observed), law, Search())
+        if not shows:
+            return law.starting(Start.of(window, self.physics.order))
+        if window.smooth is not None:
+            return shot(self.dynamics, self.scales, window, self.observed, law)
+        return self.trace(window, law, features.amplitude)
+
+    def trace(self, window: Window, told: Laplace, amplitude: Tensor) -> Laplace:
+        """The posterior of windows without noise by paths through them, some windows at a time."""
+        numbers = window.values[0].numel() * self.physics.order * (told.mean.shape[1] + 2)
+        rows = torch.arange(len(told.mean), device=told.mean.device).split(max(1, PATHS_AT_ONCE // numbers))
+        parts = (traced(self.dynamics, self.scales, window.select(i), amplitude[i], told.select(i)) for i in rows)
+        return Laplace.joined(list(parts))
 
     def evidence(self, window: Window, most: int = MOST_POINTS, stencil: int | None = None) -> Evidence:
         """What up to `most` points of windows of any one length show of the field, by the usual stencil or another."""

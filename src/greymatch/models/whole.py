@@ -16,6 +16,8 @@ from greymatch.models.features import Features
 from greymatch.models.laplace import Laplace, Search
 from greymatch.models.network import MOST_POINTS, Network, Sight
 
+LONGEST_PATH = 256  # points
+
 
 @dataclass(frozen=True)
 class Recordings:
@@ -91,14 +93,20 @@ def _until(course: Smoothed, length: int) -> dict[str, Tensor]:
 
 
 def whole(network: Network, data: Trajectories) -> Laplace:
-    """The posterior of each trajectory from all its points: each is asked as one long window."""
-    law = seen_whole(network, data).own
-    assert law is not None, "who is asked gives a law"
-    return law
+    """The posterior of each trajectory from what all its points show of the field: each is asked as one long window."""
+    features = network.observe(data, refine=False).features
+    return Recordings.of(network, data, features).posterior(network)
 
 
 @torch.no_grad()
 def seen_whole(network: Network, data: Trajectories) -> Sight:
-    """What is known of trajectories when all of each is asked."""
+    """What is known of trajectories when all of each is asked, by a path through it if it is not too long for one."""
     features = network.observe(data, refine=False).features
-    return Sight(features, Recordings.of(network, data, features).posterior(network))
+    recordings = Recordings.of(network, data, features)
+    law, lengths = recordings.posterior(network), observed_lengths(data)
+    for length in () if data.noise else lengths.unique().tolist():
+        rows = (lengths == length).nonzero()[:, 0]
+        if FEWEST_POINTS <= length <= LONGEST_PATH:
+            window = last_window(data.select(rows.cpu()), length)
+            law = law.put(rows, network.trace(window, law.select(rows), recordings.amplitude[rows]).startless())
+    return Sight(features, law)

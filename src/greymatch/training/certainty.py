@@ -86,22 +86,22 @@ def _estimates(network: Network, sight: Sight, known: Tensor) -> Estimates:
 def _by_stencil(network: Network, window: Window, sight: Sight, known: Tensor) -> Tensor:
     """Factors (L,): what the stencil of finite differences makes the first window's answer wrong by, in units of its
     standard deviation. Errors shrink in a ratio as points are added, which is that of two gaps between three stencils.
-    With noise, derivatives are no matter of points."""
+    With noise, derivatives are no matter of points, and where paths go through windows they do not count."""
     narrow, wide = (network.settings.encoder.stencil + more for more in (-MORE_POINTS, MORE_POINTS))
     able = wide <= window.times.shape[1] and network.physics.order < narrow
     if sight.own is None or window.smooth is not None or not able:
         return torch.zeros_like(network.doubt)
     first = torch.arange(len(known), device=known.device) * known.shape[1]
-    own, unit = sight.own.select(first), (network.dynamics.scales_top * sight.features.amplitude)[first]
+    own, unit = sight.own.select(first).startless(), (network.dynamics.scales_top * sight.features.amplitude)[first]
 
-    def gaps(stencil: int) -> Tensor:
+    def away(stencil: int) -> Tensor:
         law = network.ask(network.evidence(window.select(first), stencil=stencil), own, unit)
-        away = (law.latents().eps - own.latents().eps).abs() / own.spread
-        return _factors(away, known[:, :1].expand_as(away))
+        return (law.latents().eps - own.latents().eps).abs() / own.spread
 
-    after, before = gaps(wide), gaps(narrow)
+    told = (away(network.settings.encoder.stencil) < 1) & known[:, :1]  # by derivatives, and not by a path
+    after, before = (_factors(away(stencil), told) for stencil in (wide, narrow))
     ratio = (after / before.clamp_min(1e-12)).clamp_max(1.0)
-    return after / (1 + ratio.square()).sqrt()
+    return (after / (1 + ratio.square()).sqrt()).where(2 * told.sum(0) > known[:, 0].sum(), 0.0)
 
 
 def _hidden(network: Network, data: Trajectories) -> Tensor:

@@ -9,9 +9,10 @@ import torch
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, last_window
-from greymatch.models.laplace import THOROUGH, Laplace
+from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network
-from greymatch.models.shooting import Shooting, _inputs, shot
+from greymatch.models.noisy import shot
+from greymatch.models.shooting import Shooting
 from greymatch.simulation.start import Start
 
 SIZE = 0.02
@@ -26,7 +27,7 @@ def noisy_window(data: Trajectories, size: float, seed: int) -> Window:
 def found(network: Network, window: Window) -> Laplace:
     told = Laplace(torch.zeros(12, 2), torch.eye(2).repeat(12, 1, 1), torch.full((12,), torch.nan), free=1)
     with torch.no_grad():
-        return shot(Shooting.of(network.dynamics, network.scales, window, torch.full((2,), SIZE)), told, THOROUGH)
+        return shot(network.dynamics, network.scales, window, torch.full((2,), SIZE), told)
 
 
 def test_a_window_without_error_tells_latents_and_end(known: Damped):
@@ -86,20 +87,6 @@ def test_a_start_of_order_two_keeps_positions_before_velocities():
     # a has variance 1 and velocity 13, b 16 and 61; each goes with its own velocity alone
     assert covariance.diagonal().tolist() == [1.0, 16.0, 13.0, 61.0]
     assert (covariance[0].tolist(), covariance[1].tolist()) == ([1.0, 0.0, 2.0, 0.0], [0.0, 16.0, 0.0, 20.0])
-
-
-def test_inputs_between_points_are_those_of_a_cubic():
-    times = torch.tensor([[0.0, 0.1, 0.3, 0.4, 0.7]], dtype=torch.float64)
-
-    def push(t: torch.Tensor) -> torch.Tensor:
-        return (1 + t - 3 * t**2 + 2 * t**3)[..., None]
-
-    values = torch.zeros(1, 5, 1)
-    at = _inputs(Window(times, values, values.bool(), push(times)))
-    assert at is not None
-    stages = torch.stack([times[:, :-1] + part / 4 * times.diff(dim=1) for part in range(4)], 2).flatten(1)
-    torch.testing.assert_close(at[:, :-1].double(), push(stages), atol=1e-6, rtol=0)
-    torch.testing.assert_close(at[:, -1].double(), push(times[:, -1]), atol=1e-6, rtol=0)
 
 
 def test_a_path_that_leaves_more_than_noise_is_not_taken(known: Damped, seed: int):

@@ -1,0 +1,135 @@
+"""Windows without noise of a field that is known, and the paths through them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.data.windows import Window, last_window
+from greymatch.models.clean import traced
+from greymatch.models.laplace import Laplace
+from greymatch.models.network import Network
+from greymatch.models.shooting import Shooting
+from greymatch.physics.operators import laplacian
+from greymatch.physics.physics import Physics
+from greymatch.physics.priors import Normal
+
+Damped = tuple[Network, Trajectories, torch.Tensor, torch.Tensor]
+
+
+def told_of(count: int, latents: int = 2) -> Laplace:
+    unknown = torch.full((count,), torch.nan)
+    return Laplace(torch.zeros(count, latents), torch.eye(latents).repeat(count, 1, 1), unknown, free=1)
+
+
+def found(network: Network, window: Window) -> Laplace:
+    count = len(window.times)
+    with torch.no_grad():
+        return traced(network.dynamics, network.scales, window, torch.ones(count, 2), told_of(count))
+
+
+def with_gaps(data: Trajectories, seed: int) -> Window:
+    """The first 24 points without some of them: each row keeps its own 16, the last one among them."""
+    chance = torch.rand(len(data), 24, generator=torch.Generator().manual_seed(seed))
+    chance[:, -1] = -1
+    kept = chance.argsort(1)[:, :16].sort(1).values
+    values = data.values.gather(1, kept[..., None].expand(-1, -1, 2))
+    return Window(data.times.gather(1, kept), values, torch.ones_like(values, dtype=torch.bool), None)
+
+
+def assert_true(law: Laplace, k: torch.Tensor, d: torch.Tensor) -> None:
+    latents = law.latents()
+    torch.testing.assert_close(2 + 0.4 * latents.eps[:, 0].double(), k, atol=2e-5, rtol=0)
+    torch.testing.assert_close(0.5 + 0.5 * latents.z[:, 0].double(), d, atol=2e-5, rtol=0)
+
+
+def test_parameters_and_latents_are_found_to_single_precision_with_or_without_gaps(known: Damped, seed: int):
+    network, data, k, d = known
+    assert_true(found(network, last_window(data.first(24), 24)), k, d)
+    assert_true(found(network, with_gaps(data, seed)), k, d)
+
+
+def test_what_is_seen_at_the_end_is_certain_and_what_is_not_is_the_paths(known: Damped):
+    network, data, k, d = known
+    window = last_window(data.first(24), 24)
+    mask = window.mask.clone()
+    mask[:6, -1, 1] = False
+    values = window.values.masked_fill(~mask, 9.0)
+    law = found(network, replace(window, values=values, mask=mask))
+    start = law.latents().start
+    assert start is not None
+    torch.testing.assert_close(start.double(), data.values[:, 23], atol=1e-5, rtol=0)
+    assert torch.equal(start[6:], data.values[6:, 23].float())
+    spread = law.root[:, -2:].square().sum(2).sqrt()
+    assert bool((spread[:, 0] == 0).all())
+    assert bool((spread[:6, 1] > 0).all())
+    assert_true(law, k, d)
+
+
+def test_what_was_told_stands_where_no_path_goes_through_a_window(known: Damped):
+    network, data, _, _ = known
+    window = last_window(data.first(24), 24)
+    wrong = replace(window, values=window.values + 0.01 * (10 * window.times[..., None]).sin())
+    law = found(network, wrong)
+    assert bool((law.mean[:, :2] == 0).all())
+    assert torch.equal(law.mean[:, 2:], wrong.values[:, -1].float())
+    assert torch.equal(law.root[:, :2, :2], torch.eye(2).repeat(12, 1, 1))
+
+
+def test_a_path_that_is_lost_is_not_taken(known: Damped, monkeypatch: pytest.MonkeyPatch):
+    network, data, _, _ = known
+    monkeypatch.setattr(Shooting, "paths", lambda self, unknown: torch.full((len(unknown), 24, 2), torch.nan))
+    law = found(network, last_window(data.first(24), 24))
+    assert bool((law.mean[:, :2] == 0).all())
+
+
+def test_a_window_is_told_as_if_alone(known: Damped, seed: int):
+    network, data, _, _ = known
+    window = with_gaps(data, seed)
+    together, alone = found(network, window), found(network, window.select(torch.tensor([3])))
+    torch.testing.assert_close(together.mean[3], alone.mean[0], atol=1e-5, rtol=0)
+
+
+def test_a_velocity_at_the_end_is_the_paths(greybox):
+    """x'' = -k x, a quarter of the points missing: what a forecast starts with, and k, to single precision."""
+    k, times = torch.tensor([1.3, 2.2], dtype=torch.float64), torch.tensor([0, 1, 3, 4, 5, 7, 8, 9, 11, 12]) * 0.15
+    root, clock = k.sqrt()[:, None], times.double().repeat(2, 1)
+    values = (root * clock).cos()[..., None]
+    data = Trajectories(("x",), clock, values, torch.ones_like(values, dtype=torch.bool), np.arange(2))
+    physics = Physics(lambda t, x, p: {"x": -p.k * x.x}, ["x"], {"k": Normal(2.0, 0.5)}, 2, complete=("x",))
+    network = greybox(physics, data, window=8).network
+    with torch.no_grad():
+        law = network.look(last_window(data, 8), refine=True).own
+    assert law is not None
+    start = law.latents().start
+    assert start is not None
+    torch.testing.assert_close(physics.push(law.latents().eps)[:, 0].double(), k, atol=2e-5, rtol=0)
+    torch.testing.assert_close(start[:, 1].double(), (-root * (root * clock).sin())[:, -1], atol=1e-5, rtol=0)
+
+
+def test_a_field_tells_its_parameter_by_the_path_from_its_first_frame(greybox):
+    """u' = k d2u/dx2 on a ring: a wave of the grid decays at the rate that its differences have."""
+    k, times, cells = torch.tensor([0.5, 0.9], dtype=torch.float64), torch.arange(8).double() * 0.1, torch.arange(16)
+    angle = 2 * torch.pi * cells / 16
+    rate = k * (2 - 2 * math.cos(2 * math.pi / 16))
+    values = (-rate[:, None, None] * times[:, None]).exp() * angle.cos()
+    mask = torch.ones_like(values, dtype=torch.bool)[:, :, None]
+    data = Trajectories(("u",), times.repeat(2, 1), values[:, :, None], mask, np.arange(2), grid=("x",))
+    physics = Physics(
+        lambda t, x, p: {"u": p.k * laplacian(x.u, 1.0, dims=1)},
+        ["u"],
+        {"k": Normal(0.7, 0.2)},
+        complete=("u",),
+        grid=("x",),
+    )
+    network = greybox(physics, data, window=6).network
+    with torch.no_grad():
+        law = network.look(last_window(data, 6), refine=True).own
+    assert law is not None
+    assert law.phases == 0
+    torch.testing.assert_close(physics.push(law.latents().eps)[:, 0].double(), k, atol=2e-5, rtol=0)
