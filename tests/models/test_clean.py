@@ -30,7 +30,7 @@ def told_of(count: int, latents: int = 2) -> Laplace:
 def found(network: Network, window: Window) -> Laplace:
     count = len(window.times)
     with torch.no_grad():
-        return traced(network.dynamics, network.scales, window, torch.ones(count, 2), told_of(count))
+        return traced(network.dynamics, network.scales, window, torch.ones(count, 2), told_of(count))[0]
 
 
 def with_gaps(data: Trajectories, seed: int) -> Window:
@@ -44,7 +44,7 @@ def with_gaps(data: Trajectories, seed: int) -> Window:
 
 def assert_true(law: Laplace, k: torch.Tensor, d: torch.Tensor) -> None:
     latents = law.latents()
-    torch.testing.assert_close(2 + 0.4 * latents.eps[:, 0].double(), k, atol=2e-5, rtol=0)
+    torch.testing.assert_close(2 + 0.4 * latents.eps[:, 0].double(), k, atol=2e-6, rtol=0)
     torch.testing.assert_close(0.5 + 0.5 * latents.z[:, 0].double(), d, atol=2e-5, rtol=0)
 
 
@@ -54,7 +54,7 @@ def test_parameters_and_latents_are_found_to_single_precision_with_or_without_ga
     assert_true(found(network, with_gaps(data, seed)), k, d)
 
 
-def test_what_is_seen_at_the_end_is_certain_and_what_is_not_is_the_paths(known: Damped):
+def test_what_is_seen_at_the_end_is_left_to_observations_and_what_is_not_is_the_paths(known: Damped):
     network, data, k, d = known
     window = last_window(data.first(24), 24)
     mask = window.mask.clone()
@@ -63,11 +63,11 @@ def test_what_is_seen_at_the_end_is_certain_and_what_is_not_is_the_paths(known: 
     law = found(network, replace(window, values=values, mask=mask))
     start = law.latents().start
     assert start is not None
-    torch.testing.assert_close(start.double(), data.values[:, 23], atol=1e-5, rtol=0)
-    assert torch.equal(start[6:], data.values[6:, 23].float())
+    assert torch.equal(start.isnan(), mask[:, -1])
+    torch.testing.assert_close(start[:6, 1].double(), data.values[:6, 23, 1], atol=1e-6, rtol=0)
+    torch.testing.assert_close(law.latents().started(data.values[:, 23]), data.values[:, 23], atol=1e-6, rtol=0)
     spread = law.root[:, -2:].square().sum(2).sqrt()
-    assert bool((spread[:, 0] == 0).all())
-    assert bool((spread[:6, 1] > 0).all())
+    assert torch.equal(spread > 0, ~mask[:, -1])
     assert_true(law, k, d)
 
 
@@ -77,7 +77,7 @@ def test_what_was_told_stands_where_no_path_goes_through_a_window(known: Damped)
     wrong = replace(window, values=window.values + 0.01 * (10 * window.times[..., None]).sin())
     law = found(network, wrong)
     assert bool((law.mean[:, :2] == 0).all())
-    assert torch.equal(law.mean[:, 2:], wrong.values[:, -1].float())
+    assert bool(law.mean[:, 2:].isnan().all())
     assert torch.equal(law.root[:, :2, :2], torch.eye(2).repeat(12, 1, 1))
 
 
@@ -92,7 +92,7 @@ def test_a_window_is_told_as_if_alone(known: Damped, seed: int):
     network, data, _, _ = known
     window = with_gaps(data, seed)
     together, alone = found(network, window), found(network, window.select(torch.tensor([3])))
-    torch.testing.assert_close(together.mean[3], alone.mean[0], atol=1e-5, rtol=0)
+    torch.testing.assert_close(together.mean[3, :2], alone.mean[0, :2], atol=1e-6, rtol=0)
 
 
 def test_a_velocity_at_the_end_is_the_paths(greybox):
@@ -109,7 +109,8 @@ def test_a_velocity_at_the_end_is_the_paths(greybox):
     start = law.latents().start
     assert start is not None
     torch.testing.assert_close(physics.push(law.latents().eps)[:, 0].double(), k, atol=2e-5, rtol=0)
-    torch.testing.assert_close(start[:, 1].double(), (-root * (root * clock).sin())[:, -1], atol=1e-5, rtol=0)
+    assert bool(start[:, 0].isnan().all())
+    torch.testing.assert_close(start[:, 1].double(), (-root * (root * clock).sin())[:, -1], atol=1e-6, rtol=0)
 
 
 def test_a_field_tells_its_parameter_by_the_path_from_its_first_frame(greybox):
@@ -133,3 +134,36 @@ def test_a_field_tells_its_parameter_by_the_path_from_its_first_frame(greybox):
     assert law is not None
     assert law.phases == 0
     torch.testing.assert_close(physics.push(law.latents().eps)[:, 0].double(), k, atol=2e-5, rtol=0)
+
+
+def test_a_path_must_go_through_every_state(greybox):
+    """a and b are known to the last digit; c, which nothing is known of, is not explained by that."""
+    times = torch.arange(20).double() * 0.1
+    values = torch.stack([times.cos(), (1.3 * times).cos(), (2 * times).sin() + times], 1).repeat(2, 1, 1)
+    data = Trajectories(
+        ("a", "b", "c"), times.repeat(2, 1), values, torch.ones_like(values, dtype=torch.bool), np.arange(2)
+    )
+    physics = Physics(
+        lambda t, x, p: {"a": -p.k * x.a, "b": -1.69 * x.b, "c": 0 * x.c},
+        ["a", "b", "c"],
+        {"k": Normal(1.0, 0.2)},
+        2,
+        complete=("a", "b"),
+    )
+    network = greybox(physics, data, window=16).network
+    with torch.no_grad():
+        law = network.look(last_window(data, 16), refine=True).own
+    assert law is not None
+    assert bool(law.mean[:, -6:].isnan().all())
+
+
+def test_windows_that_do_not_exist_or_show_little_are_left_as_they_were_told(known: Damped):
+    network, data, k, d = known
+    window = last_window(data.first(24), 24)
+    times, mask = window.times.clone(), window.mask.clone()
+    times[0] = torch.inf
+    mask[1, 3:, 0] = False
+    mask[1, :-1, 1] = False
+    law = found(network, replace(window, times=times, mask=mask))
+    assert bool((law.mean[:2, :2] == 0).all())
+    assert_true(law.select(torch.arange(2, 12)), k[2:], d[2:])

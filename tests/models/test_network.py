@@ -192,7 +192,7 @@ def test_histories_of_mixed_lengths_are_each_asked_as_if_alone(build: Build, wav
     for row in range(5):
         alone = network.observe(ragged.select([row])).own
         assert alone is not None
-        torch.testing.assert_close(sight.own.mean[row : row + 1], alone.mean, rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(sight.own.mean[row : row + 1], alone.mean, rtol=1e-3, atol=1e-3, equal_nan=True)
 
 
 def test_draws_of_a_refined_network_are_those_of_each_window(build: Build, waves: Callable[..., Trajectories]):

@@ -1,13 +1,15 @@
 """The posterior of one window without noise, to the last digits: the path of the learned field that goes through it.
 
 Finite differences of samples err, at a window's ends and across gaps most, and parameters with them; a velocity that a
-forecast starts with does, too. A field that is right has a path through all points. So where matching has come close,
-Gauss-Newton goes on in theta, z and the start of that path, each time in units of what was left unexplained. What then
-is still unexplained tells whether there is such a path: if not, the answer of matching stands. Training needs none of
-this.
+forecast starts with does, too. A field that is right has a path through all points. So from what matching found,
+Gauss-Newton goes on in theta, z and the start of such a path, each time in units of what was left unexplained: first in
+few steps, and where that comes near, in many. What is then left tells whether a path goes through the window: if not,
+the answer of matching stands. A field is asked so at validation and after; no step of training needs it.
 """
 
 from __future__ import annotations
+
+from copy import deepcopy
 
 import torch
 from torch import Tensor
@@ -15,63 +17,95 @@ from torch import Tensor
 from greymatch.data.scaling import Scales
 from greymatch.data.windows import Window
 from greymatch.models.dynamics import Dynamics
-from greymatch.models.laplace import Laplace, Point, linearised_at_once, nowhere, root_of, swept, typical
+from greymatch.models.laplace import Laplace, Point, linearised_at_once, nowhere, root_of, swept
 from greymatch.models.motion import Motion
 from greymatch.models.shooting import Shooting
-from greymatch.simulation.start import Start
 
-STEPS = 4  # over a window's usual spacing
-SWEEPS, GAIN = 6, 0.9  # of Gauss-Newton, and what the last one must leave less of for another
+NEAR, THROUGH = 1e-4, 1e-5  # misfits relative to a window's spread: worth more steps, and of a path that goes through
+STEPS = {2: NEAR, 8: THROUGH}  # over a window's usual spacing, and how near they must bring a path
+SWEEPS, FIRST, GAIN = 6, 3, 0.5  # of Gauss-Newton; after the first few, each must gain so much for another
 STENCIL = 7
 ROOM = 0.1  # how far off a start may be, in spreads of the data
-ROUNDING = 1e-6  # of single precision after many steps, relative to a window's spread: no path is closer
-THROUGH = 1e-5  # the same of a path that goes through a window
+MOST = 0.9  # of what is seen of each state must be as near
+OVER = 1.5  # numbers that must be seen for each that is to be found
 
 
-def traced(dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, told: Laplace) -> Laplace:
-    """The law of latents and, but for fields, of the path's end, begun at what was `told` of the latents.
+def traced(
+    dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, told: Laplace
+) -> tuple[Laplace, Tensor]:
+    """The law of latents and, but for fields, of the path's end, begun at what was `told` of the latents; and through
+    which windows (B,) a path goes. What was told of the others stands.
 
-    Errors are measured by the `amplitude` (B, S) of the window, relative to the data's spread. Where no path goes
-    through a window, what was told stands.
+    Errors are measured by the `amplitude` (B, S) of the window, relative to the data's spread.
     """
-    shooting = _through(dynamics, scales, window, amplitude)
-    at = shooting.begun(told.mean)
-    best = nowhere(at)
-    for _ in range(SWEEPS):
-        before = best.cost
-        wrong, bent = linearised_at_once(shooting.misfit, at)
-        left = typical(wrong, window.mask.flatten(1))
-        unit = left.clamp_min(1.0)[:, None]
-        square, step = swept(wrong / unit, bent / unit[..., None], at)
-        best = best.better(Point(at, left.where(square.isfinite().all(-1).all(-1), torch.inf), square))
-        at = at + step
-        if not bool((best.cost < GAIN * before).any()):
+    dynamics, grid = deepcopy(dynamics).double(), bool(dynamics.physics.grid)
+    law = told if grid else told.unstarted(len(dynamics.physics.phase))
+    rows = _enough(window, law.mean.shape[1], dynamics.physics.order).nonzero()[:, 0]
+    at = told.mean[rows].double()
+    for steps, near in STEPS.items():
+        if not len(rows):
             break
-    law = _with_end(shooting, best, told) if shooting.phases else _alone(best, told)
-    sound = (ROUNDING * best.cost < THROUGH) & law.finite
-    return law.where(sound, told.starting(Start.of(window, dynamics.physics.order)) if shooting.phases else told)
+        shooting = _through(dynamics, scales, window.select(rows), amplitude[rows].double(), steps)
+        best = _closest(shooting, shooting.begun(at) if at.shape[1] < law.mean.shape[1] else at)
+        close = best.cost < near
+        rows, best, at = rows[close], best.select(close), best.at[close]
+        if steps == max(STEPS) and len(rows):
+            shooting = shooting.select(close.nonzero()[:, 0])
+            law = law.put(rows, _law(best, told.select(rows)) if grid else _with_end(shooting, best, told.select(rows)))
+    return law, torch.zeros(len(told.mean), dtype=torch.bool, device=rows.device).index_fill(0, rows, True)
 
 
-def _through(dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor) -> Shooting:
+def _enough(window: Window, unknown: int, order: int) -> Tensor:
+    """Which windows (B,) show so much more than is to be found that a path through them is no accident."""
+    each = window.mask.movedim(2, 1).flatten(2).sum(2)
+    return (each.sum(1) >= OVER * unknown) & (each > order).all(1) & window.times.isfinite().all(1)
+
+
+def _through(dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, steps: int) -> Shooting:
     """From about the first point; of a field at it, since every pixel would be a number to find."""
     order = dynamics.physics.order
-    first = Motion.of(window, STENCIL).phase(order)[:, 0]
+    first = Motion.of(window, STENCIL).phase(order)[:, 0].double()
     reach = None if dynamics.physics.grid else (ROOM * scales.phase(order)[1]).expand_as(first)
-    return Shooting.of(dynamics, scales, window, ROUNDING * scales.spread * amplitude, first, reach, STEPS)
+    return Shooting.of(dynamics, scales, window, scales.spread * amplitude, first, reach, steps)
 
 
-def _alone(best: Point, told: Laplace) -> Laplace:
-    return Laplace(best.at, root_of(best.precision).to(told.root), told.misfit, told.free)
+def _closest(shooting: Shooting, at: Tensor) -> Point:
+    """The path that comes closest to each window, and how close that is; each window is asked as long as it gains."""
+    best, going = nowhere(at), torch.arange(len(at), device=at.device)
+    for sweep in range(1, SWEEPS + 1):
+        some, here = shooting.select(going), at[going]
+        wrong, slopes = linearised_at_once(some.misfit, here)
+        left = _left(wrong, some.window)
+        unit = left.clamp_min(THROUGH)[:, None]
+        square, step = swept(wrong / unit, slopes / unit[..., None], here)
+        found = Point(here, left.where(square.isfinite().all(-1).all(-1), torch.inf), square)
+        before = best.select(going)
+        best = best.put(going, before.better(found))
+        at = at.index_put((going,), here + step)
+        going = going[(found.cost < GAIN * before.cost) | (sweep < FIRST)]
+        if not len(going):
+            break
+    return best
+
+
+def _left(wrong: Tensor, window: Window) -> Tensor:
+    """Below what most misfits of the state are (B,) that is explained worst."""
+    each, seen = (part.movedim(2, 1).flatten(2) for part in (wrong.reshape(window.values.shape), window.mask))
+    ranked = each.abs().nan_to_num(torch.inf).masked_fill(~seen, torch.inf).sort(2).values
+    last = (MOST * seen.sum(2, keepdim=True)).ceil().long().clamp_min(1) - 1
+    return ranked.gather(2, last)[..., 0].amax(1)
+
+
+def _law(best: Point, told: Laplace) -> Laplace:
+    return Laplace(best.at.to(told.mean), root_of(best.precision).to(told.root), told.misfit, told.free)
 
 
 def _with_end(shooting: Shooting, best: Point, told: Laplace) -> Laplace:
-    """With the path's end; states that are seen there are what they are."""
-    phases, (values, seen) = shooting.phases, (part[:, -1] for part in (shooting.window.values, shooting.window.mask))
+    """With the path's end; states that are seen there are as they are seen, and no number of the law."""
+    phases, seen = shooting.phases, shooting.window.mask[:, -1]
     end, slopes = linearised_at_once(shooting.ends, best.at)
-    slopes = slopes.mT
-    states = values.shape[1]
-    end[:, :states] = torch.where(seen, values.to(end), end[:, :states])
-    slopes[:, :states] = slopes[:, :states].masked_fill(seen[..., None], 0.0)
+    seen = torch.nn.functional.pad(seen, (0, phases - seen.shape[1]))
+    end, slopes = end.masked_fill(seen, torch.nan), slopes.mT.masked_fill(seen[..., None], 0.0)
     root = root_of(best.precision)
-    root = torch.cat([root[:, :-phases], slopes @ root], 1).to(told.root)
-    return Laplace(torch.cat([best.at[:, :-phases], end.to(best.at)], 1), root, told.misfit, told.free, phases)
+    mean, root = torch.cat([best.at[:, :-phases], end], 1), torch.cat([root[:, :-phases], slopes @ root], 1)
+    return Laplace(mean.to(told.mean), root.to(told.root), told.misfit, told.free, phases)

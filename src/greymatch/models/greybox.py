@@ -15,6 +15,7 @@ from torch import Tensor
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 from greymatch.models.network import Network, Sight
+from greymatch.models.rollout import TOLERANCE
 from greymatch.models.solving import Solving
 from greymatch.models.unusual import strangeness, warn_of_range, warn_of_unusual
 from greymatch.physics.physics import Physics
@@ -82,7 +83,7 @@ class GreyBox:
         times: Times,
         draws: int = 100,
         seed: int = 0,
-        tolerance: float = 1e-5,
+        tolerance: float = TOLERANCE,
         refine: bool | None = None,
     ) -> Forecast: ...
 
@@ -93,7 +94,7 @@ class GreyBox:
         times: Times,
         draws: int = 100,
         seed: int = 0,
-        tolerance: float = 1e-5,
+        tolerance: float = TOLERANCE,
         refine: bool | None = None,
         *,
         out: str | Path,
@@ -106,7 +107,7 @@ class GreyBox:
         times: Times,
         draws: int = 100,
         seed: int = 0,
-        tolerance: float = 1e-5,
+        tolerance: float = TOLERANCE,
         refine: bool | None = None,
         *,
         out: str | Path | None = None,

@@ -47,7 +47,8 @@ TO_THE_END = Search(sweeps=12)  # where nothing else errs, every digit of the an
 class Laplace:
     """A normal law of eps and z together: `mean` (B, K) and `root` (B, K, K), whose square is the covariance.
 
-    The last `phases` of the K, if there are any, are the phase at the window's end, in the units of the data.
+    The last `phases` of the K, if there are any, are the phase at the window's end, in the units of the data; NaN where
+    observations tell it.
 
     `misfit` (B,) tells how badly the field explains the window even so, in units of the error that it should have:
     the median over the window's points. NaN where the window was not asked.
@@ -103,7 +104,7 @@ class Laplace:
         size = root.shape[1]
         prior = torch.diag((torch.arange(size, device=root.device) < size - self.phases).to(root))
         slack = (1 - factor.double().square())[:, None, None, None]
-        force = slack * (prior @ self.mean.double()[..., None])
+        force = slack * (prior @ self.mean.double().nan_to_num(0.0)[..., None])
         identity = torch.eye(size, dtype=root.dtype, device=root.device)
         moves = torch.linalg.solve_ex(identity - slack * (covariance @ prior), covariance @ force)[0][..., 0]
         own = torch.stack([moves[index, :, index] for index in range(self.free)], 1)
@@ -119,14 +120,19 @@ class Laplace:
         return replace(self, mean=mean, root=root, misfit=misfit)
 
     def starting(self, start: Start) -> Laplace:
-        """This law with a start beside it of which the latents know nothing: certain, or as smoothing gives it."""
+        """This law with the start that smoothing gives beside it, of which the latents know nothing."""
+        assert start.root is not None, "a start without noise has no law"
         count, size, phases = *self.mean.shape, start.phase.shape[1]
+        apart = torch.eye(start.root.shape[1]).to(start.root)
+        spread = torch.einsum("bsij,st->bisjt", start.root, apart).reshape(count, phases, -1)
         root = torch.nn.functional.pad(self.root, (0, phases, 0, phases))
-        if start.root is not None:
-            apart = torch.eye(start.root.shape[1]).to(start.root)
-            spread = torch.einsum("bsij,st->bisjt", start.root, apart).reshape(count, phases, -1)
-            root[:, size:, size:] = spread.to(root)
+        root[:, size:, size:] = spread.to(root)
         return Laplace(torch.cat([self.mean, start.phase.to(self.mean)], 1), root, self.misfit, self.free, phases)
+
+    def unstarted(self, phases: int) -> Laplace:
+        """This law with a start beside it that observations tell."""
+        mean = torch.nn.functional.pad(self.mean, (0, phases), value=torch.nan)
+        return replace(self, mean=mean, root=torch.nn.functional.pad(self.root, (0, phases, 0, phases)), phases=phases)
 
     def startless(self) -> Laplace:
         """This law of the latents alone."""
@@ -198,6 +204,14 @@ class Point:
     at: Tensor
     cost: Tensor
     precision: Tensor
+
+    def select(self, rows: Tensor) -> Point:
+        return Point(self.at[rows], self.cost[rows], self.precision[rows])
+
+    def put(self, rows: Tensor, other: Point) -> Point:
+        """These with those of `rows` (n,) replaced by others."""
+        mine, its = (self.at, self.cost, self.precision), (other.at, other.cost, other.precision)
+        return Point(*(part.index_put((rows,), new) for part, new in zip(mine, its, strict=True)))
 
     def better(self, other: Point) -> Point:
         """Of two the one that costs less, for each window; what is not a number is never less."""

@@ -41,8 +41,8 @@ class Gaussian:
 class Latents:
     """One draw per window: `eps` (B, L), the free parameters' latent coordinates, and `z` (B, Z).
 
-    `start` (B, order*S) is the phase at the window's end that was found with them, None where it is observed. `theta`
-    (B, P) are the parameters in physical units, None until they are worked out, once for many points.
+    `start` (B, order*S) is the phase at the window's end that was found with them, NaN or None where it is observed.
+    `theta` (B, P) are the parameters in physical units, None until they are worked out, once for many points.
     """
 
     eps: Tensor
@@ -56,6 +56,10 @@ class Latents:
     def select(self, members: Tensor) -> Latents:
         start, theta = (part if part is None else part[members] for part in (self.start, self.theta))
         return Latents(self.eps[members], self.z[members], start, theta)
+
+    def started(self, observed: Tensor) -> Tensor:
+        """Where they start: what was found with them, and else as `observed` (B, order*S, *grid)."""
+        return observed if self.start is None else torch.where(self.start.isnan(), observed, self.start.to(observed))
 
     def over(self, points: int) -> Latents:
         """The same latents at every one of `points` times: (B, M, L), (B, M, Z) and (B, M, P)."""
@@ -71,11 +75,13 @@ class Latents:
 class Members:
     """What each member of an ensemble carries through its forecast: latents, and `kick` (B, S), a constant error of
     the highest derivative, as large as what matching left unexplained. A method that recalls its history has it as
-    `memory`, once for all draws."""
+    `memory`, once for all draws. `slack` (B, S) is how far off a solution may be, in units of the solver's tolerance
+    and of the data; None where one has none."""
 
     latents: Latents
     kick: Tensor
     memory: Memory | None = None
+    slack: Tensor | None = None
 
     def recalled(self) -> Memory:
         """The memory of every member, draw after draw."""
@@ -84,7 +90,14 @@ class Members:
 
     def select(self, members: Tensor) -> Members:
         memory = self.memory and self.memory.select(members % len(self.memory))
-        return Members(self.latents.select(members), self.kick[members], memory)
+        slack = None if self.slack is None else self.slack[members]
+        return Members(self.latents.select(members), self.kick[members], memory, slack)
+
+    def loosened(self, values: Tensor, tolerance: float) -> Tensor:
+        """Solutions (B, T, S, *grid), each as far off as that one may be."""
+        if self.slack is None:
+            return values
+        return values + tolerance * self.slack.reshape(len(values), 1, -1, *(1,) * (values.ndim - 3))
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from greymatch.simulation.start import Start
 NUMBERS_AT_ONCE = 2**26  # of the features, when many draws are encoded
 PATHS_AT_ONCE = 2**19  # numbers of observations, when paths go through windows
 SLOPES_AT_ONCE = 2**22  # of derivatives by latents, when windows are asked themselves
+SLACK = 0.1  # of the solver's tolerance: what solutions of smooth fields err by
 MOST_POINTS = 10_000  # of one recording that is asked as a whole
 
 
@@ -171,26 +172,23 @@ class Network(nn.Module):
 
         Where a forecast starts belongs to it, but of a field, where every pixel would be a number to find.
         """
-        law, shows = (
-            Laplace.of(self.encoder(self.informed(features), None, sample=False)),
-            window.length >= FEWEST_POINTS,
-        )
-        if shows:
+        law = Laplace.of(self.encoder(self.informed(features), None, sample=False))
+        if window.length >= FEWEST_POINTS:
             law = self.ask(self.evidence(window), law, self.dynamics.scales_top * features.amplitude)
-        if self.physics.grid and (window.smooth is not None or not shows):
+        if window.smooth is None:
+            return self.trace(window, law, features.amplitude)[0]
+        if self.physics.grid:
             return law
-        if not shows:
+        if window.length < FEWEST_POINTS:
             return law.starting(Start.of(window, self.physics.order))
-        if window.smooth is not None:
-            return shot(self.dynamics, self.scales, window, self.observed, law)
-        return self.trace(window, law, features.amplitude)
+        return shot(self.dynamics, self.scales, window, self.observed, law)
 
-    def trace(self, window: Window, told: Laplace, amplitude: Tensor) -> Laplace:
-        """The posterior of windows without noise by paths through them, some windows at a time."""
+    def trace(self, window: Window, told: Laplace, amplitude: Tensor) -> tuple[Laplace, Tensor]:
+        """The posterior of windows without noise by paths through them, some windows at a time; and which have one."""
         numbers = window.values[0].numel() * self.physics.order * (told.mean.shape[1] + 2)
         rows = torch.arange(len(told.mean), device=told.mean.device).split(max(1, PATHS_AT_ONCE // numbers))
-        parts = (traced(self.dynamics, self.scales, window.select(i), amplitude[i], told.select(i)) for i in rows)
-        return Laplace.joined(list(parts))
+        parts = [traced(self.dynamics, self.scales, window.select(i), amplitude[i], told.select(i)) for i in rows]
+        return Laplace.joined([law for law, _ in parts]), torch.cat([through for _, through in parts])
 
     def evidence(self, window: Window, most: int = MOST_POINTS, stencil: int | None = None) -> Evidence:
         """What up to `most` points of windows of any one length show of the field, by the usual stencil or another."""
@@ -242,8 +240,11 @@ class Network(nn.Module):
         latents = self._latents(sight, draws, generator, self.widening)
         unit = self.next_point.scales_top if self.recalls else self.dynamics.scales_top
         size = self.widening * self.kicked * self.noise * unit * features.amplitude
-        noise = mirrored(draws, size, generator)
-        return Members(latents, (noise * size).flatten(0, 1), Memory.unpacked(features) if self.recalls else None)
+        kick = (size * mirrored(draws, size, generator)).flatten(0, 1)
+        if self.recalls:
+            return Members(latents, kick, Memory.unpacked(features))
+        slack = self.widening * SLACK * self.scales.spread * mirrored(draws, size, generator)
+        return Members(latents, kick, slack=slack.flatten(0, 1))
 
     def draw_parameters(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Tensor:
         """Latent coordinates (draws, B, L) of the parameters from their own posterior, in double; a single draw is its

@@ -12,6 +12,7 @@ from greymatch.models.network import Network
 from greymatch.simulation.solve import Field, Solution, solve
 from greymatch.simulation.start import Start
 
+TOLERANCE = 1e-6
 FARTHEST = 100.0  # from the middle of the data, in units of their spread: nothing that was learned holds there
 PIXELS_AT_ONCE = 2**14  # or members without a grid: of more, what a net makes of them leaves a processor's caches
 
@@ -22,7 +23,7 @@ def roll_out(
     members: Members,
     times: Tensor,
     signals: Signals | None = None,
-    tolerance: float = 1e-5,
+    tolerance: float = TOLERANCE,
     max_steps: int = 10_000,
 ) -> Solution:
     """States (B, T, S, *grid) at `times` (B, T), one member for each of the B starts.
@@ -67,7 +68,7 @@ def _solved(
 
         return field
 
-    phase = start.phase if members.latents.start is None else members.latents.start
+    phase = members.latents.started(start.phase)
     scaled, everyone = ((phase - center) / unit).float(), torch.arange(len(times), device=times.device)
     farthest = max(FARTHEST, 2 * float(scaled.abs().max())) if bool(network.dynamics.open.any()) else torch.inf
     solution = solve(of(everyone), scaled, start.time, times, tolerance, max_steps, of, farthest)

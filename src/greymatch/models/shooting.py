@@ -9,7 +9,7 @@ with X the solution of the field from the phase a at the window's first point on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -55,13 +55,28 @@ class Shooting:
     ) -> Shooting:
         """With `each` steps over a window's usual spacing."""
         steps = Steps.of(window.times, each)
-        center, unit = (widen(part, first[0]) for part in scales.phase(dynamics.physics.order))
-        return Shooting(dynamics, window, noise, first, reach, steps, steps.inputs(window), center, unit)
+        center, unit = (widen(part, first[0]).to(first) for part in scales.phase(dynamics.physics.order))
+        inputs = steps.inputs(window)
+        inputs = None if inputs is None else inputs.to(first)
+        return Shooting(dynamics, window, noise, first, reach, steps, inputs, center, unit)
 
     @property
     def phases(self) -> int:
         """How many numbers of a start are to be found."""
         return 0 if self.reach is None else self.reach.shape[1]
+
+    def select(self, rows: Tensor) -> Shooting:
+        reach, inputs = (None if part is None else part[rows] for part in (self.reach, self.inputs))
+        steps, window = self.steps.select(rows), self.window.select(rows)
+        return replace(
+            self,
+            window=window,
+            noise=self.noise[rows],
+            first=self.first[rows],
+            reach=reach,
+            steps=steps,
+            inputs=inputs,
+        )
 
     def begun(self, latents: Tensor) -> Tensor:
         """Latents (B, K) with the usual start beside them (B, K + P)."""
@@ -81,7 +96,7 @@ class Shooting:
             phase = self.center + state.clamp(-FARTHEST, FARTHEST) * self.unit
             return self.dynamics.velocity(origin + since, phase, latents, u) / self.unit
 
-        since = (steps.stages - origin[:, None]).float()
+        since = (steps.stages - origin[:, None]).to(start)
         after = unroll(field, start, since, inputs=None if self.inputs is None else self.inputs[rows])
         return self.center + steps.reached(torch.cat([start[:, None], after], 1)) * self.unit
 
@@ -89,7 +104,7 @@ class Shooting:
         """What the paths leave unexplained (n * B, W * S * grid), in units of the noise."""
         rows = self._rows(unknown)
         values = self.window.values[rows]
-        wrong = self.paths(unknown)[:, :, : values.shape[2]] - values.float()
+        wrong = self.paths(unknown)[:, :, : values.shape[2]] - values.to(self.first)
         return (wrong / widen(self.noise[rows][:, None], wrong)).masked_fill(~self.window.mask[rows], 0.0).flatten(1)
 
     def ends(self, unknown: Tensor) -> Tensor:

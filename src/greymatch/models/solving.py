@@ -20,6 +20,7 @@ from greymatch.simulation.start import Start
 
 MEMBERS_AT_ONCE = 2**17
 NUMBERS_AT_ONCE = 2**24
+SUMMED = 10.0  # times the tolerance: what sums of solutions may err by
 FEW = 2**11  # pixels, or members without a grid: so many are solved in hardly more time than one
 
 
@@ -75,7 +76,7 @@ class Solving:
         members = members[block.draws, block.rows]
         with torch.no_grad():
             solution = self._solution(members)
-        values = solution.values.cpu()
+        values = self.members.select(members.flatten()).loosened(solution.values, self.tolerance).cpu()
         return Solved(values.reshape(*members.shape, *values.shape[1:]), solution.status.cpu().reshape(members.shape))
 
     def _solution(self, members: Tensor) -> Solution:
@@ -84,14 +85,14 @@ class Solving:
         if self.network.recalls or len(chosen) * self._pixels < FEW:
             return self._solved(chosen)
         spread = self.network.scales.spread
-        exact = self.tolerance * spread.reshape(-1, *(1,) * len(self.network.shapes.grid))
+        exact = SUMMED * self.tolerance * spread.reshape(-1, *(1,) * len(self.network.shapes.grid))
         return collocated(lambda some: self._solved(chosen[some]), self._numbers(members), exact)
 
     def _numbers(self, members: Tensor) -> Tensor:
         """What members (D, N) differ by (D, N, C)."""
         latents, begun = self.members.latents, []
         if latents.start is not None:
-            begun = [latents.start]
+            begun = [latents.start.nan_to_num(0.0)]
         elif len(self.start) > len(self.times):
             begun = [self.start.phase.flatten(1)]
         return torch.cat([part[members] for part in (latents.eps, latents.z, self.members.kick, *begun)], 2)

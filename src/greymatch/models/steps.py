@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from greymatch.data.windows import Window
+from greymatch.matching.lagrange_weights import value_weights
 from greymatch.matching.path import widen
-from greymatch.matching.stencils import window_derivatives
 
-STENCIL = 5
+NODES = 8  # that tell an input between them
 MOST = 32  # steps over one gap
-SAME = 1e-6  # of a spacing, by which equal ones may differ
+SAME = 1e-3  # of a step, by which equal spacings may differ
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,13 @@ class Steps:
         return states.gather(1, where.expand(-1, -1, *states.shape[2:]))
 
     def inputs(self, window: Window) -> Tensor | None:
-        """Inputs (B, 2M + 1, U) at the stages, by cubic Hermite polynomials between the window's points."""
+        """Inputs (B, 2M + 1, U) at the stages, by the polynomial through the window's points around each."""
         if window.inputs is None:
             return None
-        since = window.times - window.end[:, None]
-        (slopes,) = window_derivatives(since, window.inputs.to(since), points=STENCIL, order=1)
-        gap = since.diff(dim=1)[..., None]
-        here, there, rise, fall = (
-            part.gather(1, self.after[..., None].expand(-1, -1, part.shape[2]))
-            for part in (window.inputs[:, :-1], window.inputs[:, 1:], gap * slopes[:, :-1], gap * slopes[:, 1:])
-        )
-        s = self.share[..., None]
-        bent = s * (1 - s) * ((1 - s) * rise - s * fall + (2 * s - 1) * (there - here))
-        return (here + s * (there - here) + bent).float()
+        count = window.length
+        nodes = min(NODES, count)
+        first = (self.after - (nodes - 2) // 2).clamp(0, count - nodes)
+        around = first[..., None] + torch.arange(nodes, device=first.device)
+        rows = torch.arange(len(around), device=around.device)[:, None, None]
+        weights = value_weights(window.times[rows, around] - self.stages[..., None])
+        return torch.einsum("bmn,bmnu->bmu", weights, window.inputs[rows, around].to(weights))

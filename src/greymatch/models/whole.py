@@ -108,5 +108,5 @@ def seen_whole(network: Network, data: Trajectories) -> Sight:
         rows = (lengths == length).nonzero()[:, 0]
         if FEWEST_POINTS <= length <= LONGEST_PATH:
             window = last_window(data.select(rows.cpu()), length)
-            law = law.put(rows, network.trace(window, law.select(rows), recordings.amplitude[rows]).startless())
+            law = law.put(rows, network.trace(window, law.select(rows), recordings.amplitude[rows])[0].startless())
     return Sight(features, law)

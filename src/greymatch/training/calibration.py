@@ -18,7 +18,7 @@ from greymatch.training.validation import EnsembleError, Validator
 
 LEVEL = 0.9
 DRAWS = 24
-NARROWEST, WIDEST = 1e-3, 16.0
+NARROWEST, WIDEST = 1e-4, 16.0
 SUREST = 0.95  # of what is asked of few trajectories
 CLOSE, NARROW = 0.01, 1.08  # near enough to the level; a factor that makes no difference
 STRAYING = 1.0  # an ensemble whose mean lies outside of most of its members has fallen apart

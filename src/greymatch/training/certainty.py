@@ -14,6 +14,7 @@ from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, spread_windows
+from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network, Sight
 from greymatch.models.whole import Recordings
 
@@ -92,16 +93,22 @@ def _by_stencil(network: Network, window: Window, sight: Sight, known: Tensor) -
     if sight.own is None or window.smooth is not None or not able:
         return torch.zeros_like(network.doubt)
     first = torch.arange(len(known), device=known.device) * known.shape[1]
-    own, unit = sight.own.select(first).startless(), (network.dynamics.scales_top * sight.features.amplitude)[first]
+    shown, amplitude = window.select(first), sight.features.amplitude[first]
 
-    def away(stencil: int) -> Tensor:
-        law = network.ask(network.evidence(window.select(first), stencil=stencil), own, unit)
-        return (law.latents().eps - own.latents().eps).abs() / own.spread
+    def told(stencil: int, before: Laplace) -> Laplace:
+        return network.ask(network.evidence(shown, stencil=stencil), before, network.dynamics.scales_top * amplitude)
 
-    told = (away(network.settings.encoder.stencil) < 1) & known[:, :1]  # by derivatives, and not by a path
-    after, before = (_factors(away(stencil), told) for stencil in (wide, narrow))
+    usual = told(network.settings.encoder.stencil, sight.own.select(first).startless())
+    without = ~network.trace(shown, usual, amplitude)[1] & known[:, 0]
+
+    def gaps(stencil: int) -> Tensor:
+        away = (told(stencil, usual).latents().eps - usual.latents().eps).abs() / usual.spread
+        return _factors(away, without[:, None].expand_as(away))
+
+    after, before = gaps(wide), gaps(narrow)
     ratio = (after / before.clamp_min(1e-12)).clamp_max(1.0)
-    return (after / (1 + ratio.square()).sqrt()).where(2 * told.sum(0) > known[:, 0].sum(), 0.0)
+    factors = after / (1 + ratio.square()).sqrt()
+    return factors if 2 * int(without.sum()) > int(known[:, 0].sum()) else torch.zeros_like(factors)
 
 
 def _hidden(network: Network, data: Trajectories) -> Tensor:

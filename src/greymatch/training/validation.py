@@ -16,7 +16,7 @@ from greymatch.errors import GreymatchError
 from greymatch.forecast.ensemble import covered, crps, quantile
 from greymatch.models.latents import Latents, Members
 from greymatch.models.network import Network, Sight
-from greymatch.models.rollout import roll_out
+from greymatch.models.rollout import TOLERANCE, roll_out
 from greymatch.simulation.start import Start
 
 MOST_TRAJECTORIES, MOST_NUMBERS = 128, 1_500_000
@@ -25,7 +25,6 @@ NUMBERS_FOR_COVERAGE = 24_000_000  # ten fields of 32 x 32: fewer say little abo
 JUDGED = 2_000_000  # of these, spread over all: neighbours say much the same, and to sort is slow
 WORST, EXACT = 1e3, 1e-12
 CLEARLY = 1.2
-TOLERANCE = 1e-5  # as forecasts have it: an ensemble that is as sure as that must not be judged by a coarser one
 MOST_STEPS = 2_000  # a field that is wild in the middle of training must not hold up the run
 
 
@@ -161,7 +160,8 @@ class Validator:
             start = start.select(torch.arange(len(rows), device=rows.device) % len(start))
             signals = self.signals.select(rows) if self.signals else None
             solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
-        values = solution.values.reshape(draws, count, *solution.values.shape[1:])
+        values = members.loosened(solution.values, TOLERANCE)
+        values = values.reshape(draws, count, *values.shape[1:])
         values = _observed(network, values, generator)
         spread = network.scales.spread.reshape(-1, *(1,) * (values.ndim - 4))
         places = _spread_over(self.seen[:count], JUDGED // draws)
@@ -179,8 +179,8 @@ def _together(parts: Sequence[Members], start: Start) -> tuple[Members, Start]:
     """Members one after another and where all of them start, which is where some of them found that they do."""
     if len(parts) == 1:
         return parts[0], start
-    own = zip((part.latents.start for part in parts), start.phase.chunk(len(parts)), strict=True)
-    phase = torch.cat([seen if found is None else found.to(seen) for found, seen in own])
+    own = zip(parts, start.phase.chunk(len(parts)), strict=True)
+    phase = torch.cat([part.latents.started(seen) for part, seen in own])
     eps, z = (torch.cat([getattr(part.latents, name) for part in parts]) for name in ("eps", "z"))
     return Members(Latents(eps, z), torch.cat([part.kick for part in parts])), replace(start, phase=phase)
 
