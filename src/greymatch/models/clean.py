@@ -21,7 +21,11 @@ from greymatch.models.laplace import Laplace, Point, linearised_at_once, nowhere
 from greymatch.models.motion import Motion
 from greymatch.models.shooting import Shooting
 
-NEAR, THROUGH = 1e-4, 1e-5  # misfits relative to a window's spread: worth more steps, and of a path that goes through
+HOPEFUL, NEAR, THROUGH = (
+    0.03,
+    1e-4,
+    1e-5,
+)  # misfits relative to a window's spread: worth a search, or more steps, or taken
 STEPS = {2: NEAR, 8: THROUGH}  # over a window's usual spacing, and how near they must bring a path
 SWEEPS, FIRST, GAIN = 6, 3, 0.5  # of Gauss-Newton; after the first few, each must gain so much for another
 STENCIL = 7
@@ -46,7 +50,7 @@ def traced(
         if not len(rows):
             break
         shooting = _through(dynamics, scales, window.select(rows), amplitude[rows].double(), steps)
-        best = _closest(shooting, shooting.begun(at) if at.shape[1] < law.mean.shape[1] else at)
+        best = _closest(shooting, at if at.shape[1] == law.mean.shape[1] else shooting.begun(at))
         close = best.cost < near
         rows, best, at = rows[close], best.select(close), best.at[close]
         if steps == max(STEPS) and len(rows):
@@ -70,9 +74,14 @@ def _through(dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tens
 
 
 def _closest(shooting: Shooting, at: Tensor) -> Point:
-    """The path that comes closest to each window, and how close that is; each window is asked as long as it gains."""
-    best, going = nowhere(at), torch.arange(len(at), device=at.device)
+    """The path that comes closest to each window, and how close that is; each window is asked as long as it gains.
+
+    One path costs a fraction of what its slopes do, and tells for which windows there is no hope.
+    """
+    best, going = nowhere(at), (_left(shooting.misfit(at), shooting.window) < HOPEFUL).nonzero()[:, 0]
     for sweep in range(1, SWEEPS + 1):
+        if not len(going):
+            break
         some, here = shooting.select(going), at[going]
         wrong, slopes = linearised_at_once(some.misfit, here)
         left = _left(wrong, some.window)
@@ -83,8 +92,6 @@ def _closest(shooting: Shooting, at: Tensor) -> Point:
         best = best.put(going, before.better(found))
         at = at.index_put((going,), here + step)
         going = going[(found.cost < GAIN * before.cost) | (sweep < FIRST)]
-        if not len(going):
-            break
     return best
 
 
