@@ -21,13 +21,10 @@ from greymatch.models.laplace import Laplace, Point, linearised_at_once, nowhere
 from greymatch.models.motion import Motion
 from greymatch.models.shooting import Shooting
 
-HOPEFUL, NEAR, THROUGH = (
-    0.03,
-    1e-4,
-    1e-5,
-)  # misfits relative to a window's spread: worth a search, or more steps, or taken
+HOPEFUL = 0.03  # misfit relative to a window's spread, of a path that is worth a search,
+NEAR, THROUGH = 1e-3, 1e-5  # that is worth more steps, and that goes through
 STEPS = {2: NEAR, 8: THROUGH}  # over a window's usual spacing, and how near they must bring a path
-SWEEPS, FIRST, GAIN = 6, 3, 0.5  # of Gauss-Newton; after the first few, each must gain so much for another
+SWEEPS, FIRST, GAIN = 10, 3, 0.9  # of Gauss-Newton; after the first few, each must leave less than so much
 STENCIL = 7
 ROOM = 0.1  # how far off a start may be, in spreads of the data
 MOST = 0.9  # of what is seen of each state must be as near
@@ -37,15 +34,15 @@ OVER = 1.5  # numbers that must be seen for each that is to be found
 def traced(
     dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, told: Laplace
 ) -> tuple[Laplace, Tensor]:
-    """The law of latents and, but for fields, of the path's end, begun at what was `told` of the latents; and through
-    which windows (B,) a path goes. What was told of the others stands.
+    """The law of latents and, but for fields, of the path's end, begun at what was `told` of the latents; and how near
+    the path comes that goes through each window (B,), inf where none does. What was told of those stands.
 
     Errors are measured by the `amplitude` (B, S) of the window, relative to the data's spread.
     """
     dynamics, grid = deepcopy(dynamics).double(), bool(dynamics.physics.grid)
     law = told if grid else told.unstarted(len(dynamics.physics.phase))
     rows = _enough(window, law.mean.shape[1], dynamics.physics.order).nonzero()[:, 0]
-    at = told.mean[rows].double()
+    at, left = told.mean[rows].double(), told.misfit.new_full((len(told.mean),), torch.inf)
     for steps, near in STEPS.items():
         if not len(rows):
             break
@@ -54,9 +51,9 @@ def traced(
         close = best.cost < near
         rows, best, at = rows[close], best.select(close), best.at[close]
         if steps == max(STEPS) and len(rows):
-            shooting = shooting.select(close.nonzero()[:, 0])
+            shooting, left[rows] = shooting.select(close.nonzero()[:, 0]), best.cost.to(left)
             law = law.put(rows, _law(best, told.select(rows)) if grid else _with_end(shooting, best, told.select(rows)))
-    return law, torch.zeros(len(told.mean), dtype=torch.bool, device=rows.device).index_fill(0, rows, True)
+    return law, left
 
 
 def _enough(window: Window, unknown: int, order: int) -> Tensor:

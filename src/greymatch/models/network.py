@@ -184,11 +184,12 @@ class Network(nn.Module):
         return shot(self.dynamics, self.scales, window, self.observed, law)
 
     def trace(self, window: Window, told: Laplace, amplitude: Tensor) -> tuple[Laplace, Tensor]:
-        """The posterior of windows without noise by paths through them, some windows at a time; and which have one."""
+        """The posterior of windows without noise by paths through them, some windows at a time; and how near these
+        come (B,), inf where there is none."""
         numbers = window.values[0].numel() * self.physics.order * (told.mean.shape[1] + 2)
         rows = torch.arange(len(told.mean), device=told.mean.device).split(max(1, PATHS_AT_ONCE // numbers))
         parts = [traced(self.dynamics, self.scales, window.select(i), amplitude[i], told.select(i)) for i in rows]
-        return Laplace.joined([law for law, _ in parts]), torch.cat([through for _, through in parts])
+        return Laplace.joined([law for law, _ in parts]), torch.cat([left for _, left in parts])
 
     def evidence(self, window: Window, most: int = MOST_POINTS, stencil: int | None = None) -> Evidence:
         """What up to `most` points of windows of any one length show of the field, by the usual stencil or another."""

@@ -26,6 +26,7 @@ MORE_POINTS = 2  # of a stencil
 COMMON = 3.0  # times what windows disagree by: no less is sure to be an error that they share
 PRIOR = 1.0  # nothing is less certain than that
 ROUNDING = torch.finfo(torch.float32).eps / 2  # two answers in single precision are never closer
+FLAWLESS = 1e-7  # misfit of most paths through windows, relative to these's spreads
 RESOLVED = 8 * ROUNDING  # what is owed by less is rounding, by which windows disagree as well
 
 
@@ -37,12 +38,12 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
     window, known = spread_windows(some, network.settings.window)
     with torch.no_grad():
         sight = network.look(window)
-        shared = _by_stencil(network, window, sight, known)
+        shared, least = _by_stencil(network, window, sight, known)
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
         apart = _disagreement(_estimates(network, sight, known))
         factors = torch.where(shared > COMMON * apart, shared, apart)
-        network.doubt.copy_(factors.clamp(LEAST_FACTOR, MOST_FACTOR))
+        network.doubt.copy_(factors.clamp(least, MOST_FACTOR))
     network.blind.copy_((network.blind.square() + _hidden(network, some).square()).sqrt().clamp_max(PRIOR))
 
 
@@ -84,14 +85,15 @@ def _estimates(network: Network, sight: Sight, known: Tensor) -> Estimates:
     return Estimates(mean.reshape(*known.shape, -1), eps.var(0).reshape(*known.shape, -1), known)
 
 
-def _by_stencil(network: Network, window: Window, sight: Sight, known: Tensor) -> Tensor:
+def _by_stencil(network: Network, window: Window, sight: Sight, known: Tensor) -> tuple[Tensor, float]:
     """Factors (L,): what the stencil of finite differences makes the first window's answer wrong by, in units of its
     standard deviation. Errors shrink in a ratio as points are added, which is that of two gaps between three stencils.
-    With noise, derivatives are no matter of points, and where paths go through windows they do not count."""
+    With noise, derivatives are no matter of points, and where paths go through windows they do not count. And how small
+    a factor may be."""
     narrow, wide = (network.settings.encoder.stencil + more for more in (-MORE_POINTS, MORE_POINTS))
     able = wide <= window.times.shape[1] and network.physics.order < narrow
     if sight.own is None or window.smooth is not None or not able:
-        return torch.zeros_like(network.doubt)
+        return torch.zeros_like(network.doubt), LEAST_FACTOR
     first = torch.arange(len(known), device=known.device) * known.shape[1]
     shown, amplitude = window.select(first), sight.features.amplitude[first]
 
@@ -99,7 +101,9 @@ def _by_stencil(network: Network, window: Window, sight: Sight, known: Tensor) -
         return network.ask(network.evidence(shown, stencil=stencil), before, network.dynamics.scales_top * amplitude)
 
     usual = told(network.settings.encoder.stencil, sight.own.select(first).startless())
-    without = ~network.trace(shown, usual, amplitude)[1] & known[:, 0]
+    left = network.trace(shown, usual, amplitude)[1][known[:, 0]]
+    without = known[:, 0].clone()
+    without[known[:, 0]] = left.isinf()
 
     def gaps(stencil: int) -> Tensor:
         away = (told(stencil, usual).latents().eps - usual.latents().eps).abs() / usual.spread
@@ -108,7 +112,10 @@ def _by_stencil(network: Network, window: Window, sight: Sight, known: Tensor) -
     after, before = gaps(wide), gaps(narrow)
     ratio = (after / before.clamp_min(1e-12)).clamp_max(1.0)
     factors = after / (1 + ratio.square()).sqrt()
-    return factors if 2 * int(without.sum()) > int(known[:, 0].sum()) else torch.zeros_like(factors)
+    if 2 * int(without.sum()) > int(known[:, 0].sum()):
+        return factors, LEAST_FACTOR
+    # windows agree on what is wrong with a law: they are believed to be surer than they claim if nothing is
+    return torch.zeros_like(factors), LEAST_FACTOR if float(left.median()) < FLAWLESS else 1.0
 
 
 def _hidden(network: Network, data: Trajectories) -> Tensor:
