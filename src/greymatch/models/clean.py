@@ -26,6 +26,7 @@ NEAR, THROUGH = 1e-3, 1e-5  # that is worth more steps, and that goes through
 STEPS = {2: NEAR, 8: THROUGH}  # over a window's usual spacing, and how near they must bring a path
 SWEEPS, FIRST, GAIN = 10, 3, 0.9  # of Gauss-Newton; after the first few, each must leave less than so much
 STENCIL = 7
+NUDGE = 1e-5  # in double: slopes are those of the path itself, as far as it is to be followed
 ROOM = 0.1  # how far off a start may be, in spreads of the data
 MOST = 0.9  # of what is seen of each state must be as near
 OVER = 1.5  # numbers that must be seen for each that is to be found
@@ -80,7 +81,7 @@ def _closest(shooting: Shooting, at: Tensor) -> Point:
         if not len(going):
             break
         some, here = shooting.select(going), at[going]
-        wrong, slopes = linearised_at_once(some.misfit, here)
+        wrong, slopes = linearised_at_once(some.misfit, here, NUDGE)
         left = _left(wrong, some.window)
         unit = left.clamp_min(THROUGH)[:, None]
         square, step = swept(wrong / unit, slopes / unit[..., None], here)
@@ -107,7 +108,7 @@ def _law(best: Point, told: Laplace) -> Laplace:
 def _with_end(shooting: Shooting, best: Point, told: Laplace) -> Laplace:
     """With the path's end; states that are seen there are as they are seen, and no number of the law."""
     phases, seen = shooting.phases, shooting.window.mask[:, -1]
-    end, slopes = linearised_at_once(shooting.ends, best.at)
+    end, slopes = linearised_at_once(shooting.ends, best.at, NUDGE)
     seen = torch.nn.functional.pad(seen, (0, phases - seen.shape[1]))
     end, slopes = end.masked_fill(seen, torch.nan), slopes.mT.masked_fill(seen[..., None], 0.0)
     root = root_of(best.precision)

@@ -286,11 +286,11 @@ def linearised(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, 
     return here, torch.stack([(misfit(at + move).double() - here) / NUDGE for move in moves], 1)
 
 
-def linearised_at_once(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, Tensor]:
+def linearised_at_once(misfit: Callable[[Tensor], Tensor], at: Tensor, nudge: float = NUDGE) -> tuple[Tensor, Tensor]:
     """The same where calls are what costs: of a misfit that takes several answers (n * B, K) for each window."""
-    moves = NUDGE * torch.eye(at.shape[1] + 1, at.shape[1], dtype=at.dtype, device=at.device).roll(1, 0)
+    moves = nudge * torch.eye(at.shape[1] + 1, at.shape[1], dtype=at.dtype, device=at.device).roll(1, 0)
     here, *moved = misfit((at + moves[:, None]).flatten(0, 1)).double().unflatten(0, (-1, len(at)))
-    return here, (torch.stack(moved, 1) - here[:, None]) / NUDGE
+    return here, (torch.stack(moved, 1) - here[:, None]) / nudge
 
 
 def root_of(precision: Tensor) -> Tensor:
