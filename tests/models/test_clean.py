@@ -89,7 +89,7 @@ def test_what_was_told_stands_where_no_path_goes_through_a_window(known: Damped)
 
 def test_a_path_that_is_lost_is_not_taken(known: Damped, monkeypatch: pytest.MonkeyPatch):
     network, data, _, _ = known
-    monkeypatch.setattr(Shooting, "paths", lambda self, unknown: torch.full((len(unknown), 24, 2), torch.nan))
+    monkeypatch.setattr(Shooting, "_flown", lambda self, starts, latents, intervals: starts * torch.nan)
     window = last_window(data.first(24), 24)
     assert torch.equal(found(network, window).startless().mean, asked(network, window).mean)
 

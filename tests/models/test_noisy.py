@@ -70,7 +70,7 @@ def test_draws_of_the_start_go_with_those_of_the_latents(known: Damped, seed: in
 def test_where_no_path_is_found_smoothing_tells_the_start(known: Damped, monkeypatch: pytest.MonkeyPatch, seed: int):
     network, data, _, _ = known
     window = noisy_window(data, SIZE, seed)
-    monkeypatch.setattr(Shooting, "paths", lambda self, unknown: torch.full((len(unknown), 24, 2), torch.nan))
+    monkeypatch.setattr(Shooting, "_flown", lambda self, starts, latents, intervals: starts * torch.nan)
     law = found(network, window)
     latents = law.latents()
     assert latents.start is not None

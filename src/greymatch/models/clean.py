@@ -9,7 +9,7 @@ the answer of matching stands. A field is asked so at validation and after; no s
 
 from __future__ import annotations
 
-from copy import deepcopy
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -17,16 +17,15 @@ from torch import Tensor
 from greymatch.data.scaling import Scales
 from greymatch.data.windows import Window
 from greymatch.models.dynamics import Dynamics
-from greymatch.models.laplace import Laplace, Point, linearised_at_once, nowhere, root_of, swept
+from greymatch.models.laplace import Laplace, root_of, swept
 from greymatch.models.motion import Motion
-from greymatch.models.shooting import Shooting
+from greymatch.models.shooting import Guess, Shooting
 
 HOPEFUL = 0.03  # misfit relative to a window's spread, of a path that is worth a search,
 NEAR, THROUGH = 1e-3, 1e-5  # that is worth more steps, and that goes through
 STEPS = {2: NEAR, 8: THROUGH}  # over a window's usual spacing, and how near they must bring a path
 SWEEPS, FIRST, GAIN = 10, 3, 0.9  # of Gauss-Newton; after the first few, each must leave less than so much
 STENCIL = 7
-NUDGE = 1e-5  # in double: slopes are those of the path itself, as far as it is to be followed
 ROOM = 0.1  # how far off a start may be, in spreads of the data
 MOST = 0.9  # of what is seen of each state must be as near
 OVER = 1.5  # numbers that must be seen for each that is to be found
@@ -40,20 +39,22 @@ def traced(
 
     Errors are measured by the `amplitude` (B, S) of the window, relative to the data's spread.
     """
-    dynamics, grid = deepcopy(dynamics).double(), bool(dynamics.physics.grid)
+    grid = bool(dynamics.physics.grid)
     law = told if grid else told.unstarted(len(dynamics.physics.phase))
     rows = _enough(window, law.mean.shape[1], dynamics.physics.order).nonzero()[:, 0]
-    at, left = told.mean[rows].double(), told.misfit.new_full((len(told.mean),), torch.inf)
+    left, guess = told.misfit.new_full((len(told.mean),), torch.inf), None
     for steps, near in STEPS.items():
         if not len(rows):
             break
-        shooting = _through(dynamics, scales, window.select(rows), amplitude[rows].double(), steps)
-        best = _closest(shooting, at if at.shape[1] == law.mean.shape[1] else shooting.begun(at))
-        close = best.cost < near
-        rows, best, at = rows[close], best.select(close), best.at[close]
+        some = window.select(rows)
+        phases = Motion.of(some, STENCIL).phase(dynamics.physics.order)
+        shooting = _through(dynamics, scales, some, amplitude[rows], phases[:, 0], steps)
+        found = _closest(shooting, guess or shooting.guess(told.mean[rows], phases))
+        close = found.cost < near
+        rows, guess = rows[close], found.guess.select(close)
         if steps == max(STEPS) and len(rows):
-            shooting, left[rows] = shooting.select(close.nonzero()[:, 0]), best.cost.to(left)
-            law = law.put(rows, _law(best, told.select(rows)) if grid else _with_end(shooting, best, told.select(rows)))
+            left[rows] = found.cost[close].to(left)
+            law = law.put(rows, _law(shooting.select(close), guess, found.precision[close], told.select(rows)))
     return law, left
 
 
@@ -63,33 +64,51 @@ def _enough(window: Window, unknown: int, order: int) -> Tensor:
     return (each.sum(1) >= OVER * unknown) & (each > order).all(1) & window.times.isfinite().all(1)
 
 
-def _through(dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, steps: int) -> Shooting:
+def _through(
+    dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, first: Tensor, steps: int
+) -> Shooting:
     """From about the first point; of a field at it, since every pixel would be a number to find."""
-    order = dynamics.physics.order
-    first = Motion.of(window, STENCIL).phase(order)[:, 0].double()
-    reach = None if dynamics.physics.grid else (ROOM * scales.phase(order)[1]).expand_as(first)
+    _, spread = scales.phase(dynamics.physics.order)
+    reach = None if dynamics.physics.grid else (ROOM * spread).expand_as(first)
     return Shooting.of(dynamics, scales, window, scales.spread * amplitude, first, reach, steps)
 
 
-def _closest(shooting: Shooting, at: Tensor) -> Point:
-    """The path that comes closest to each window, and how close that is; each window is asked as long as it gains.
+@dataclass(frozen=True)
+class Closest:
+    """The closest path to each window, its `cost` (B,) which is how close it is, and the `precision` of its law."""
 
-    One path costs a fraction of what its slopes do, and tells for which windows there is no hope.
-    """
-    best, going = nowhere(at), (_left(shooting.misfit(at), shooting.window) < HOPEFUL).nonzero()[:, 0]
+    guess: Guess
+    cost: Tensor
+    precision: Tensor
+
+    def better(self, rows: Tensor, other: Closest) -> Closest:
+        """With those of `rows` that cost less: what is not a number never does."""
+        less = other.cost < self.cost[rows]
+        rows = rows[less]
+        cost, precision = self.cost.clone(), self.precision.clone()
+        cost[rows], precision[rows] = other.cost[less], other.precision[less]
+        return Closest(self.guess.put(rows, other.guess.select(less)), cost, precision)
+
+
+def _closest(shooting: Shooting, guess: Guess) -> Closest:
+    """Each window is asked as long as it gains, if there is hope for it."""
+    unknown = shooting.unknown(guess)
+    identity = torch.eye(unknown.shape[1]).to(unknown).expand(len(unknown), -1, -1)
+    best = Closest(guess, unknown.new_full((len(unknown),), torch.inf), identity)
+    going = torch.arange(len(unknown), device=unknown.device)
     for sweep in range(1, SWEEPS + 1):
         if not len(going):
             break
-        some, here = shooting.select(going), at[going]
-        wrong, slopes = linearised_at_once(some.misfit, here, NUDGE)
+        some, here, before = shooting.select(going), guess.select(going), best.cost[going]
+        path = some.path(here)
+        wrong, slopes = some.misfit(path)
         left = _left(wrong, some.window)
-        unit = left.clamp_min(THROUGH)[:, None]
-        square, step = swept(wrong / unit, slopes / unit[..., None], here)
-        found = Point(here, left.where(square.isfinite().all(-1).all(-1), torch.inf), square)
-        before = best.select(going)
-        best = best.put(going, before.better(found))
-        at = at.index_put((going,), here + step)
-        going = going[(found.cost < GAIN * before.cost) | (sweep < FIRST)]
+        unit = (left + path.bend).clamp_min(THROUGH)[:, None]
+        square, step = swept(wrong / unit, slopes / unit[..., None], some.unknown(here))
+        found = Closest(here, (left + path.bend).where(square.isfinite().all(-1).all(-1), torch.inf), square)
+        best = best.better(going, found)
+        guess = guess.put(going, path.after(here, step))
+        going = going[(left < HOPEFUL) & ((found.cost < GAIN * before) | (sweep < FIRST))]
     return best
 
 
@@ -101,16 +120,12 @@ def _left(wrong: Tensor, window: Window) -> Tensor:
     return ranked.gather(2, last)[..., 0].amax(1)
 
 
-def _law(best: Point, told: Laplace) -> Laplace:
-    return Laplace(best.at.to(told.mean), root_of(best.precision).to(told.root), told.misfit, told.free)
-
-
-def _with_end(shooting: Shooting, best: Point, told: Laplace) -> Laplace:
-    """With the path's end; states that are seen there are as they are seen, and no number of the law."""
-    phases, seen = shooting.phases, shooting.window.mask[:, -1]
-    end, slopes = linearised_at_once(shooting.ends, best.at, NUDGE)
-    seen = torch.nn.functional.pad(seen, (0, phases - seen.shape[1]))
-    end, slopes = end.masked_fill(seen, torch.nan), slopes.mT.masked_fill(seen[..., None], 0.0)
-    root = root_of(best.precision)
-    mean, root = torch.cat([best.at[:, :-phases], end], 1), torch.cat([root[:, :-phases], slopes @ root], 1)
+def _law(shooting: Shooting, guess: Guess, precision: Tensor, told: Laplace) -> Laplace:
+    """With the path's end, but for fields; states that are seen there are as they are seen, and no number of it."""
+    mean, root, phases = guess.latents, root_of(precision), shooting.phases
+    if phases:
+        seen = torch.nn.functional.pad(shooting.window.mask[:, -1], (0, phases - shooting.window.mask.shape[2]))
+        end, moves = shooting.end(shooting.path(guess))
+        end, moves = end.masked_fill(seen, torch.nan), moves.masked_fill(seen[..., None], 0.0)
+        mean, root = torch.cat([mean, end], 1), torch.cat([root[:, :-phases], moves @ root], 1)
     return Laplace(mean.to(told.mean), root.to(told.root), told.misfit, told.free, phases)

@@ -205,14 +205,6 @@ class Point:
     cost: Tensor
     precision: Tensor
 
-    def select(self, rows: Tensor) -> Point:
-        return Point(self.at[rows], self.cost[rows], self.precision[rows])
-
-    def put(self, rows: Tensor, other: Point) -> Point:
-        """These with those of `rows` (n,) replaced by others."""
-        mine, its = (self.at, self.cost, self.precision), (other.at, other.cost, other.precision)
-        return Point(*(part.index_put((rows,), new) for part, new in zip(mine, its, strict=True)))
-
     def better(self, other: Point) -> Point:
         """Of two the one that costs less, for each window; what is not a number is never less."""
         less = other.cost < self.cost
@@ -228,21 +220,20 @@ def descended(linear: Callable[[Tensor], tuple[Tensor, Tensor]], start: Tensor, 
 
     What is left is not convex, so where it starts matters.
     """
-    here, best = start, nowhere(start)
+    identity = torch.eye(start.shape[1], dtype=torch.float64, device=start.device).expand(len(start), -1, -1)
+    here, best = start, Point(start, start.new_full((len(start),), torch.inf, dtype=torch.float64), identity)
     for _ in range(sweeps):
         wrong, slopes = linear(here)
-        cost = 2 * (wrong.square() / 2).log1p().sum(1) + here.double().square().sum(1)
         square, step = swept(wrong, slopes, here)
-        best = best.better(Point(here, cost.where(square.isfinite().all(-1).all(-1), torch.inf), square))
+        cost = cost_of(wrong, here).where(square.isfinite().all(-1).all(-1), torch.inf)
+        best = best.better(Point(here, cost, square))
         here = here + step
     return best
 
 
-def nowhere(start: Tensor) -> Point:
-    """The start, at a cost that anything is better than."""
-    identity = torch.eye(start.shape[1], dtype=torch.float64, device=start.device)
-    endless = start.new_full((len(start),), torch.inf, dtype=torch.float64)
-    return Point(start, endless, identity.expand(len(start), -1, -1))
+def cost_of(wrong: Tensor, here: Tensor) -> Tensor:
+    """Minus twice the log of how likely (B,) misfits (B, N) and latents (B, K) are."""
+    return 2 * (wrong.square() / 2).log1p().sum(1) + here.double().square().sum(1)
 
 
 def swept(wrong: Tensor, slopes: Tensor, here: Tensor) -> tuple[Tensor, Tensor]:
@@ -284,13 +275,6 @@ def linearised(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, 
     here = misfit(at).double()
     moves = NUDGE * torch.eye(at.shape[1], dtype=at.dtype, device=at.device)
     return here, torch.stack([(misfit(at + move).double() - here) / NUDGE for move in moves], 1)
-
-
-def linearised_at_once(misfit: Callable[[Tensor], Tensor], at: Tensor, nudge: float = NUDGE) -> tuple[Tensor, Tensor]:
-    """The same where calls are what costs: of a misfit that takes several answers (n * B, K) for each window."""
-    moves = nudge * torch.eye(at.shape[1] + 1, at.shape[1], dtype=at.dtype, device=at.device).roll(1, 0)
-    here, *moved = misfit((at + moves[:, None]).flatten(0, 1)).double().unflatten(0, (-1, len(at)))
-    return here, (torch.stack(moved, 1) - here[:, None]) / nudge
 
 
 def root_of(precision: Tensor) -> Tensor:

@@ -6,15 +6,13 @@ not from the last observation. Training needs none of this.
 
 from __future__ import annotations
 
-from functools import partial
-
 import torch
 from torch import Tensor
 
 from greymatch.data.scaling import Scales
 from greymatch.data.windows import Window
 from greymatch.models.dynamics import Dynamics
-from greymatch.models.laplace import Laplace, descended, linearised_at_once, root_of, typical
+from greymatch.models.laplace import Laplace, cost_of, root_of, swept, typical
 from greymatch.models.motion import Motion
 from greymatch.models.shooting import Shooting
 from greymatch.simulation.start import Start
@@ -32,23 +30,32 @@ def shot(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor, told
     Where no path explains the window but for noise, that stands, with the end that smoothing shows: Gauss-Newton gets
     lost where a path depends too sharply on its start.
     """
-    shooting = _through(dynamics, scales, window, noise)
-    phases = shooting.phases
-    best = descended(partial(linearised_at_once, shooting.misfit), shooting.begun(told.mean), SWEEPS)
-    end, slopes = linearised_at_once(shooting.ends, best.at)
-    root = root_of(best.precision)
-    root = torch.cat([root[:, :-phases], slopes.mT @ root], 1).to(told.root)
-    left = typical(shooting.misfit(best.at), window.mask.flatten(1))
-    law = Laplace(torch.cat([best.at[:, :-phases], end.to(best.at)], 1), root, left, told.free, phases)
-    sound = (left < EXPLAINED) & law.finite
-    return law.where(sound, told.starting(Start.of(window, dynamics.physics.order)))
-
-
-def _through(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor) -> Shooting:
-    """From about the smoothed start."""
     order = dynamics.physics.order
+    phases = Motion.of(window, STENCIL).phase(order)
+    shooting = _through(dynamics, scales, window, noise, phases[:, 0])
+    guess = shooting.guess(told.mean, phases)
+    best, least = guess, guess.latents.new_full((len(phases),), torch.inf)
+    for _ in range(SWEEPS):
+        path = shooting.path(guess)
+        wrong, slopes = shooting.misfit(path)
+        unknown = shooting.unknown(guess)
+        cost = cost_of(wrong, unknown)
+        best, least = guess.where(cost < least, best), torch.minimum(cost.nan_to_num(torch.inf), least)
+        guess = path.after(guess, swept(wrong, slopes, unknown)[1])
+    path = shooting.path(best)
+    wrong, slopes = shooting.misfit(path)
+    root = root_of(swept(wrong, slopes, shooting.unknown(best))[0])
+    end, moves = shooting.end(path)
+    left = typical(wrong, window.mask.flatten(1)).to(told.misfit)
+    mean, root = torch.cat([best.latents, end], 1), torch.cat([root[:, : best.latents.shape[1]], moves @ root], 1)
+    law = Laplace(mean.to(told.mean), root.to(told.root), left, told.free, shooting.phases)
+    sound = (left < EXPLAINED) & law.finite
+    return law.where(sound, told.starting(Start.of(window, order)))
+
+
+def _through(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor, first: Tensor) -> Shooting:
+    """From about the smoothed start."""
     assert window.smooth is not None, "only noisy windows have been smoothed"
-    spread = window.smooth.covariance.diagonal(dim1=-2, dim2=-1)[..., :order].sqrt()
-    first = Motion.of(window, STENCIL).phase(order)[:, 0]
-    reach = ROOM * torch.cat(spread.unbind(-1), 1).float()
+    spread = window.smooth.covariance.diagonal(dim1=-2, dim2=-1)[..., : dynamics.physics.order].sqrt()
+    reach = ROOM * torch.cat(spread.unbind(-1), 1)
     return Shooting.of(dynamics, scales, window, noise.expand(len(first), -1), first, reach, STEPS)

@@ -5,11 +5,17 @@ Derivatives are a poor witness where there is noise, and never an exact one. Wha
     x_j = X(t_j; theta, z, a) + n_j,    n_j ~ Cauchy(0, noise^2),
 
 with X the solution of the field from the phase a at the window's first point on: see `noisy` and `clean`.
+
+A path is not solved from its start to its end, which takes as long as the window has points, but over all intervals at
+once, from nodes near it; the slopes of these solutions tell where the path itself is, but for the square of its
+distance from the nodes. Gauss-Newton moves latents, start and nodes until there is none. A field on a grid has too
+many cells for such slopes, and few frames: its paths are solved from the first frame on.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
@@ -23,14 +29,52 @@ from greymatch.models.steps import Steps
 from greymatch.simulation.unroll import unroll
 
 FARTHEST = 100.0  # spreads of the data from its centre, where the field is held: a path must stay finite
+NUDGE = 1e-5  # in double: slopes are those of the path itself, as far as it is to be followed
+
+
+@dataclass(frozen=True)
+class Guess:
+    """`latents` (B, K), and `nodes` (B, W, P, *grid) near the path, in units of the data."""
+
+    latents: Tensor
+    nodes: Tensor
+
+    def select(self, rows: Tensor) -> Guess:
+        return Guess(self.latents[rows], self.nodes[rows])
+
+    def put(self, rows: Tensor, other: Guess) -> Guess:
+        """These with those of `rows` (n,) replaced by others."""
+        return Guess(*(getattr(self, one.name).index_put((rows,), getattr(other, one.name)) for one in fields(self)))
+
+    def where(self, better: Tensor, other: Guess) -> Guess:
+        """This one of the windows (B,) of which it is better, the other of all others."""
+        return Guess(
+            torch.where(better[:, None], self.latents, other.latents),
+            torch.where(widen(better, self.nodes), self.nodes, other.nodes),
+        )
+
+
+@dataclass(frozen=True)
+class Path:
+    """Paths of guesses, `nodes` (B, W, P, *grid), and how they move (B, K + P, W, P, *grid) with latents and starts,
+    both in units of the data. `bend` (B,) is about what they are off by."""
+
+    nodes: Tensor
+    moves: Tensor
+    bend: Tensor
+
+    def after(self, guess: Guess, step: Tensor) -> Guess:
+        """The guess that a step (B, K + P) of latents and starts leads to."""
+        nodes = self.nodes + torch.einsum("bk,bk...->b...", step, self.moves)
+        return Guess(guess.latents + step[:, : guess.latents.shape[1]], nodes)
 
 
 @dataclass(frozen=True)
 class Shooting:
-    """Windows to be shot through, in `steps`, with `inputs` (B, M, U) at their stages or None.
+    """Windows to be shot through, in `steps`.
 
     Phases start about `first` (B, P, *grid), within `reach` (B, P); at it, if that is None. Misfits are in units of the
-    `noise` (B, S). `center` and `unit` (P,) are the data's.
+    `noise` (B, S). `center` and `unit` (P,) are the data's. All in double.
     """
 
     dynamics: Dynamics
@@ -39,7 +83,6 @@ class Shooting:
     first: Tensor
     reach: Tensor | None
     steps: Steps
-    inputs: Tensor | None
     center: Tensor
     unit: Tensor
 
@@ -54,11 +97,10 @@ class Shooting:
         each: int,
     ) -> Shooting:
         """With `each` steps over a window's usual spacing."""
-        steps = Steps.of(window.times, each)
-        center, unit = (widen(part, first[0]).to(first) for part in scales.phase(dynamics.physics.order))
-        inputs = steps.inputs(window)
-        inputs = None if inputs is None else inputs.to(first)
-        return Shooting(dynamics, window, noise, first, reach, steps, inputs, center, unit)
+        center, unit = (widen(part, first[0]).double() for part in scales.phase(dynamics.physics.order))
+        reach = None if reach is None else reach.double()
+        steps = Steps.of(window, each)
+        return Shooting(deepcopy(dynamics).double(), window, noise.double(), first.double(), reach, steps, center, unit)
 
     @property
     def phases(self) -> int:
@@ -66,54 +108,90 @@ class Shooting:
         return 0 if self.reach is None else self.reach.shape[1]
 
     def select(self, rows: Tensor) -> Shooting:
-        reach, inputs = (None if part is None else part[rows] for part in (self.reach, self.inputs))
-        steps, window = self.steps.select(rows), self.window.select(rows)
         return replace(
             self,
-            window=window,
+            window=self.window.select(rows),
             noise=self.noise[rows],
             first=self.first[rows],
-            reach=reach,
-            steps=steps,
-            inputs=inputs,
+            reach=None if self.reach is None else self.reach[rows],
+            steps=self.steps.select(rows),
         )
 
-    def begun(self, latents: Tensor) -> Tensor:
-        """Latents (B, K) with the usual start beside them (B, K + P)."""
-        return torch.nn.functional.pad(latents, (0, self.phases))
+    def guess(self, latents: Tensor, phases: Tensor) -> Guess:
+        """From latents (B, K) and phases (B, W, P, *grid) as they seem to be."""
+        return Guess(latents.double(), (phases.double() - self.center) / self.unit)
 
-    def paths(self, unknown: Tensor) -> Tensor:
-        """Phases (n * B, W, P, *grid) along the windows from latents and starts (n * B, K + P), in units of the reach.
+    def unknown(self, guess: Guess) -> Tensor:
+        """What is to be found (B, K + P): latents, and starts in units of the reach."""
+        if self.reach is None:
+            return guess.latents
+        start = self.center + guess.nodes[:, 0] * self.unit
+        return torch.cat([guess.latents, (start - self.first) / self.reach], 1)
 
-        Rows are n answers for each window, all windows by all windows.
-        """
-        free, rows = len(self.dynamics.physics.free), self._rows(unknown)
-        latents = self.dynamics.pushed(Latents(unknown[:, :free], unknown[:, free : unknown.shape[1] - self.phases]))
-        start, steps = (self._start(unknown, rows) - self.center) / self.unit, self.steps.select(rows)
-        origin = steps.stages[:, 0]
+    def path(self, guess: Guess) -> Path:
+        return self._followed(guess) if self.reach is None else self._joined(guess, self.reach / self.unit)
+
+    def misfit(self, path: Path) -> tuple[Tensor, Tensor]:
+        """What a path leaves unexplained (B, W * S * grid), in units of the noise, and its slopes (B, K + P, ...)."""
+        states, seen = self.window.values.shape[2], self.window.mask
+        unit, noise = self.unit[:states], widen(self.noise[:, None], self.window.values)
+        wrong = (self.center[:states] + path.nodes[:, :, :states] * unit - self.window.values.double()) / noise
+        slopes = path.moves[:, :, :, :states] * unit / noise[:, None]
+        return wrong.masked_fill(~seen, 0.0).flatten(1), slopes.masked_fill(~seen[:, None], 0.0).flatten(2)
+
+    def end(self, path: Path) -> tuple[Tensor, Tensor]:
+        """The phase (B, P) at the window's end, and how it moves (B, P, K + P)."""
+        return self.center + path.nodes[:, -1] * self.unit, (path.moves[:, :, -1] * self.unit).mT
+
+    def _joined(self, guess: Guess, reach: Tensor) -> Path:
+        """Of solutions over all intervals at once, each in its first order about the nodes."""
+        phases, latents = guess.nodes.shape[2], guess.latents.shape[1]
+        count = 1 + latents + phases
+        moved = NUDGE * torch.eye(count, latents + phases).roll(1, 0).to(guess.nodes)
+        starts = guess.nodes[:, :-1] + moved[:, None, None, latents:]
+        rows = (guess.latents + moved[:, None, :latents])[:, :, None].expand(-1, -1, starts.shape[2], -1)
+        ends = self._flown(starts, rows, slice(None))
+        slopes = (ends[1:] - ends[0]) / NUDGE
+        by_latents, by_phases = (part.movedim(0, -2) for part in slopes.split([latents, phases]))
+        here, moves = guess.nodes[:, 0], torch.nn.functional.pad(torch.diag_embed(reach), (0, 0, latents, 0))
+        nodes, all_moves = [here], [moves]
+        for place in range(ends.shape[2]):
+            away, turn = here - guess.nodes[:, place], by_phases[:, place]
+            here = ends[0, :, place] + (away[:, None] @ turn)[:, 0]
+            moves = moves @ turn + torch.nn.functional.pad(by_latents[:, place], (0, 0, 0, phases))
+            nodes.append(here)
+            all_moves.append(moves)
+        path = torch.stack(nodes, 1)
+        away = (path - guess.nodes)[:, :-1].abs().flatten(1).amax(1)
+        return Path(path, torch.stack(all_moves, 2), away.square())
+
+    def _followed(self, guess: Guess) -> Path:
+        """From the first frame on, interval by interval."""
+        latents = guess.latents.shape[1]
+        moved = NUDGE * torch.eye(1 + latents, latents).roll(1, 0).to(guess.latents)
+        rows = (guess.latents + moved[:, None])[:, :, None]
+        start = ((self.first - self.center) / self.unit).expand(1 + latents, *self.first.shape)
+        nodes = [start]
+        for place in range(self.steps.stages.shape[1]):
+            nodes.append(self._flown(nodes[-1][:, :, None], rows, slice(place, place + 1))[:, :, 0])
+        path = torch.stack(nodes, 2)
+        moves = ((path[1:] - path[0]) / NUDGE).movedim(0, 1)
+        return Path(path[0], moves, path.new_zeros(path.shape[1]))
+
+    def _flown(self, starts: Tensor, latents: Tensor, intervals: slice) -> Tensor:
+        """Where phases (n, B, I, P, *grid) are at the end of some intervals, with latents (n, B, I, K)."""
+        free, many = len(self.dynamics.physics.free), len(starts)
+        eps, z = latents.flatten(0, 2).tensor_split([free], 1)
+        rows = self.dynamics.pushed(Latents(eps, z))
+        stages = self.steps.stages[:, intervals]
+        clock = stages.expand(many, *stages.shape).flatten(0, 2)
+        inputs = None if self.steps.inputs is None else self.steps.inputs[:, intervals]
+        driven = None if inputs is None else inputs.expand(many, *inputs.shape).flatten(0, 2)
+        origin = clock[:, 0]
 
         def field(since: Tensor, state: Tensor, u: Tensor | None) -> Tensor:
             phase = self.center + state.clamp(-FARTHEST, FARTHEST) * self.unit
-            return self.dynamics.velocity(origin + since, phase, latents, u) / self.unit
+            return self.dynamics.velocity(origin + since, phase, rows, u) / self.unit
 
-        since = (steps.stages - origin[:, None]).to(start)
-        after = unroll(field, start, since, inputs=None if self.inputs is None else self.inputs[rows])
-        return self.center + steps.reached(torch.cat([start[:, None], after], 1)) * self.unit
-
-    def misfit(self, unknown: Tensor) -> Tensor:
-        """What the paths leave unexplained (n * B, W * S * grid), in units of the noise."""
-        rows = self._rows(unknown)
-        values = self.window.values[rows]
-        wrong = self.paths(unknown)[:, :, : values.shape[2]] - values.to(self.first)
-        return (wrong / widen(self.noise[rows][:, None], wrong)).masked_fill(~self.window.mask[rows], 0.0).flatten(1)
-
-    def ends(self, unknown: Tensor) -> Tensor:
-        return self.paths(unknown)[:, -1]
-
-    def _start(self, unknown: Tensor, rows: Tensor) -> Tensor:
-        if self.reach is None:
-            return self.first[rows]
-        return self.first[rows] + self.reach[rows] * unknown[:, -self.phases :]
-
-    def _rows(self, unknown: Tensor) -> Tensor:
-        return torch.arange(len(unknown), device=unknown.device) % len(self.first)
+        found = unroll(field, starts.flatten(0, 2), clock - origin[:, None], self.steps.count, driven)
+        return found[:, 0].reshape(starts.shape)
