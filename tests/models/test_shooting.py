@@ -83,11 +83,10 @@ def test_a_field_that_is_not_linear_is_found_by_moving_its_nodes(greybox):
     )
     latents = torch.nn.functional.pad(((k - 1) / 0.5)[:, None], (0, network.settings.encoder.latents))
     guess = shooting.guess(latents, values * torch.linspace(1, 1.5, 12)[:, None])
-    bends = []
-    for _ in range(5):
-        path = shooting.path(guess)
-        bends.append(float(path.bend.max()))
+    path = shooting.path(guess)
+    assert float(path.bend.max()) > 0.01
+    for _ in range(4):
         guess = path.after(guess, torch.zeros_like(shooting.unknown(guess)))
-    assert bends[0] > 0.01
-    assert bends[-1] < 1e-12
+        path = shooting.path(guess)
+    assert float(path.bend.max()) < 1e-12
     assert float(shooting.misfit(path)[0].abs().max()) < 1e-6
