@@ -22,6 +22,7 @@ NARROWEST, WIDEST = 1e-4, 16.0
 SUREST = 0.95  # of what is asked of few trajectories
 CLOSE, NARROW = 0.01, 1.08  # near enough to the level; a factor that makes no difference
 STRAYING = 1.0  # an ensemble whose mean lies outside of most of its members has fallen apart
+CLEARLY = 0.95  # of a CRPS
 DEAR = 1.1  # or whose CRPS has grown so much: few trajectories that it misses would cost all others
 MOST_TRAJECTORIES, MOST_NUMBERS = 64, 2**16
 HARDLY = 0.995
@@ -34,14 +35,15 @@ def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError
 
     It is no wider than to keep the ensemble together: a few members that stray far spoil its mean, and cover nothing;
     nor so much wider than was claimed that its CRPS grows by a tenth. Members carry the error that matching left
-    unexplained as a constant one, unless the ensemble does better by CRPS without it: with noisy data that error lies
-    in the observations, not in the field.
+    unexplained as a constant one, unless the ensemble does clearly better by CRPS without it: with noisy data that
+    error lies in the observations, not in the field.
     """
     found, sight, wanted = [], validator.sight(network, DRAWS), _wanted(validator.judged(DRAWS))
     for kicked in (1.0, 0.0):
         network.kicked.fill_(kicked)
         found.append((_widened(network, validator, sight, wanted), network.widening.clone(), kicked))
-    best, widening, kicked = min(found, key=lambda one: one[0].crps)
+    with_error, without = found
+    best, widening, kicked = without if without[0].crps < CLEARLY * with_error[0].crps else with_error
     network.widening.copy_(widening)
     network.kicked.fill_(kicked)
     return best
