@@ -7,6 +7,7 @@ itself, a factor as well, or hides in the residual (see `credit`): that is added
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -27,6 +28,7 @@ COMMON = 3.0  # times what windows disagree by: no less is sure to be an error t
 PRIOR = 1.0  # nothing is less certain than that
 ROUNDING = torch.finfo(torch.float32).eps / 2  # two answers in single precision are never closer
 FLAWLESS = 1e-7  # misfit of most paths through windows, relative to these's spreads
+AGREED = 0.5  # how small a factor may be if that is more
 RESOLVED = 8 * ROUNDING  # what is owed by less is rounding, by which windows disagree as well
 
 
@@ -38,7 +40,9 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
     window, known = spread_windows(some, network.settings.window)
     with torch.no_grad():
         sight = network.look(window)
-        shared, least = _by_stencil(network, window, sight, known)
+        first = Beginnings.of(network, window, sight, known)
+        shared = first.stencil_factors() if first else torch.zeros_like(network.doubt)
+        least = first.least_factor() if first else LEAST_FACTOR
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
         apart = _disagreement(_estimates(network, sight, known))
@@ -85,37 +89,56 @@ def _estimates(network: Network, sight: Sight, known: Tensor) -> Estimates:
     return Estimates(mean.reshape(*known.shape, -1), eps.var(0).reshape(*known.shape, -1), known)
 
 
-def _by_stencil(network: Network, window: Window, sight: Sight, known: Tensor) -> tuple[Tensor, float]:
-    """Factors (L,): what the stencil of finite differences makes the first window's answer wrong by, in units of its
-    standard deviation. Errors shrink in a ratio as points are added, which is that of two gaps between three stencils.
-    With noise, derivatives are no matter of points, and where paths go through windows they do not count. And how small
-    a factor may be."""
-    narrow, wide = (network.settings.encoder.stencil + more for more in (-MORE_POINTS, MORE_POINTS))
-    able = wide <= window.times.shape[1] and network.physics.order < narrow
-    if sight.own is None or window.smooth is not None or not able:
-        return torch.zeros_like(network.doubt), LEAST_FACTOR
-    first = torch.arange(len(known), device=known.device) * known.shape[1]
-    shown, amplitude = window.select(first), sight.features.amplitude[first]
+@dataclass(frozen=True)
+class Beginnings:
+    """The first windows of trajectories: what derivatives alone tell of those that exist, and how near paths come to
+    them (N,), inf where none does. Where paths go through, what finite differences err by does not count."""
 
-    def told(stencil: int, before: Laplace) -> Laplace:
-        return network.ask(network.evidence(shown, stencil=stencil), before, network.dynamics.scales_top * amplitude)
+    network: Network
+    window: Window
+    told: Laplace
+    amplitude: Tensor
+    near: Tensor
 
-    usual = told(network.settings.encoder.stencil, sight.own.select(first).startless())
-    left = network.trace(shown, usual, amplitude)[1][known[:, 0]]
-    without = known[:, 0].clone()
-    without[known[:, 0]] = left.isinf()
+    @staticmethod
+    def of(network: Network, window: Window, sight: Sight, known: Tensor) -> Beginnings | None:
+        """None where windows are not asked, or are noisy: then derivatives are no matter of points, nor paths exact."""
+        if sight.own is None or window.smooth is not None:
+            return None
+        rows = (torch.arange(len(known), device=known.device) * known.shape[1])[known[:, 0]]
+        shown, amplitude, own = window.select(rows), sight.features.amplitude[rows], sight.own.select(rows)
+        unit = network.dynamics.scales_top * amplitude
+        told = network.ask(network.evidence(shown), own.startless() if own.phases else own, unit)
+        return Beginnings(network, shown, told, amplitude, network.trace(shown, told, amplitude)[1])
 
-    def gaps(stencil: int) -> Tensor:
-        away = (told(stencil, usual).latents().eps - usual.latents().eps).abs() / usual.spread
-        return _factors(away, without[:, None].expand_as(away))
+    def stencil_factors(self) -> Tensor:
+        """Factors (L,): what the stencil of finite differences makes answers wrong by, in units of their standard
+        deviations. Errors shrink in a ratio as points are added, which is that of two gaps between three stencils."""
+        usual = self.network.settings.encoder.stencil
+        narrow, wide = usual - MORE_POINTS, usual + MORE_POINTS
+        able = wide <= self.window.length and self.network.physics.order < narrow
+        if not able or self._followed:
+            return torch.zeros_like(self.network.doubt)
+        after, before = self._gaps(wide), self._gaps(narrow)
+        ratio = (after / before.clamp_min(1e-12)).clamp_max(1.0)
+        return after / (1 + ratio.square()).sqrt()
 
-    after, before = gaps(wide), gaps(narrow)
-    ratio = (after / before.clamp_min(1e-12)).clamp_max(1.0)
-    factors = after / (1 + ratio.square()).sqrt()
-    if 2 * int(without.sum()) > int(known[:, 0].sum()):
-        return factors, LEAST_FACTOR
-    # windows agree on what is wrong with a law: they are believed to be surer than they claim if nothing is
-    return torch.zeros_like(factors), LEAST_FACTOR if float(left.median()) < FLAWLESS else 1.0
+    def least_factor(self) -> float:
+        """Windows agree on what is wrong with a law, too: they are believed to be far surer than they claim only if
+        it leaves nothing to explain."""
+        flawed = self._followed and float(self.near.median()) > FLAWLESS
+        return AGREED if flawed else LEAST_FACTOR
+
+    @property
+    def _followed(self) -> bool:
+        """Whether paths go through most windows."""
+        return bool((self.near < torch.inf).double().mean() > 0.5)
+
+    def _gaps(self, stencil: int) -> Tensor:
+        evidence = self.network.evidence(self.window, stencil=stencil)
+        other = self.network.ask(evidence, self.told, self.network.dynamics.scales_top * self.amplitude)
+        away = (other.latents().eps - self.told.latents().eps).abs() / self.told.spread
+        return _factors(away, self.near.isinf()[:, None].expand_as(away))
 
 
 def _hidden(network: Network, data: Trajectories) -> Tensor:
