@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -181,15 +182,22 @@ class Network(nn.Module):
             return law
         if window.length < FEWEST_POINTS:
             return law.starting(Start.of(window, self.physics.order))
-        return shot(self.dynamics, self.scales, window, self.observed, law)
+        rows = self._few_at_once(window, law)
+        parts = [shot(self.dynamics, self.scales, window.select(i), self.observed, law.select(i)) for i in rows]
+        return Laplace.joined(parts)
 
     def trace(self, window: Window, told: Laplace, amplitude: Tensor) -> tuple[Laplace, Tensor]:
         """The posterior of windows without noise by paths through them, some windows at a time; and how near these
         come (B,), inf where there is none."""
-        numbers = window.values[0].numel() * self.physics.order * (told.mean.shape[1] + 2)
-        rows = torch.arange(len(told.mean), device=told.mean.device).split(max(1, PATHS_AT_ONCE // numbers))
+        rows = self._few_at_once(window, told)
         parts = [traced(self.dynamics, self.scales, window.select(i), amplitude[i], told.select(i)) for i in rows]
         return Laplace.joined([law for law, _ in parts]), torch.cat([left for _, left in parts])
+
+    def _few_at_once(self, window: Window, told: Laplace) -> Sequence[Tensor]:
+        """Rows of windows whose paths, as they are and moved by each number to be found, are solved at once."""
+        moved = 1 + told.mean.shape[1] + (0 if self.physics.grid else len(self.physics.phase))
+        numbers = window.values[0].numel() * self.physics.order * moved
+        return torch.arange(len(told.mean), device=told.mean.device).split(max(1, PATHS_AT_ONCE // numbers))
 
     def evidence(self, window: Window, most: int = MOST_POINTS, stencil: int | None = None) -> Evidence:
         """What up to `most` points of windows of any one length show of the field, by the usual stencil or another."""
