@@ -11,12 +11,14 @@ import torch
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window
+from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.training.beginning import Beginning
-from greymatch.training.certainty import DRAWS, ROUNDING, calibrate_parameters
+from greymatch.training.certainty import AGREED, DRAWS, ROUNDING, calibrate_parameters
 
 MISSING = 0.5  # of the decays
+Damped = tuple[Network, Trajectories, torch.Tensor, torch.Tensor]
 
 
 class Guessing:
@@ -109,3 +111,25 @@ def at(times: torch.Tensor, data: Trajectories) -> torch.Tensor:
     """The solutions of `decays` at other times."""
     k, rest = torch.as_tensor(data.truth["k"])[:, None], MISSING
     return (rest / k + (data.values[:, :1, 0] - rest / k) * torch.exp(-k * times))[..., None]
+
+
+def test_windows_that_agree_are_believed_as_far_as_the_law_leaves_nothing(known: Damped):
+    network, data, _, _ = known
+    network.refined.fill_(1.0)
+    calibrate_parameters(network, data)
+    assert float(network.doubt.max()) < 0.1
+    true = network.dynamics.field
+    network.dynamics.field = Flawed(true)  # pyright: ignore[reportAttributeAccessIssue]
+    calibrate_parameters(network, data)
+    assert float(network.doubt.min()) >= AGREED
+
+
+class Flawed(torch.nn.Module):
+    """A field and a little of what it should not be."""
+
+    def __init__(self, field: torch.nn.Module) -> None:
+        super().__init__()
+        self.field = field
+
+    def forward(self, state: torch.Tensor, extra: torch.Tensor) -> torch.Tensor:
+        return self.field(state, extra) + 3e-5 * state.square()
