@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.integrate import solve_ivp
 
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
@@ -17,7 +18,7 @@ from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
 from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Physics
-from greymatch.physics.priors import LogNormal, Uniform
+from greymatch.physics.priors import LogNormal, Normal, Uniform
 from greymatch.settings import Settings
 
 Build = Callable[..., Network]
@@ -91,3 +92,32 @@ def _network(physics: Physics, data: Trajectories, trained: bool, changes: dict[
             size = 0.02 if "products" in name else 0.3  # products grow fast
             parameter.data += size * torch.randn_like(parameter) * trained
     return network.requires_grad_(False)
+
+
+@pytest.fixture(scope="session")
+def hunters() -> tuple[Network, Trajectories, torch.Tensor]:
+    """a' = a (k - b), b' = b (a - 1), all of it known but k: a network, trajectories of 34 points, and k."""
+    chance = np.random.default_rng(0)
+    rates, starts, clock = 1 + 0.2 * chance.standard_normal(8), chance.uniform(0.5, 2.5, (8, 2)), np.arange(34) * 0.4
+    paths = [
+        solve_ivp(
+            lambda t, x, k: [x[0] * (k - x[1]), x[1] * (x[0] - 1)],
+            (0, clock[-1]),
+            start,
+            t_eval=clock,
+            args=(k,),
+            rtol=1e-11,
+            atol=1e-12,
+        ).y.T
+        for k, start in zip(rates, starts, strict=True)
+    ]
+    values = torch.tensor(np.array(paths))
+    times = torch.tensor(clock).repeat(8, 1)
+    data = Trajectories(("a", "b"), times, values, torch.ones_like(values, dtype=torch.bool), np.arange(8))
+    physics = Physics(
+        lambda t, x, p: {"a": x.a * (p.k - x.b), "b": x.b * (x.a - 1)},
+        ["a", "b"],
+        {"k": Normal(1.0, 0.2)},
+        complete=("a", "b"),
+    )
+    return _network(physics, data, False, {"window": 24}), data, torch.tensor(rates)

@@ -20,6 +20,7 @@ from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
 
 Damped = tuple[Network, Trajectories, torch.Tensor, torch.Tensor]
+Hunters = tuple[Network, Trajectories, torch.Tensor]
 
 
 def told_of(count: int, latents: int = 2) -> Laplace:
@@ -174,3 +175,43 @@ def test_windows_that_do_not_exist_or_show_little_are_left_as_they_were_told(kno
     law = found(network, short)
     assert torch.equal(law.startless().mean[:2], asked(network, short).mean[:2])
     assert_true(law.select(torch.arange(2, 12)), k[2:], d[2:])
+
+
+@pytest.mark.parametrize(("rows", "states"), [(slice(6, 14), slice(0, 2)), (slice(7, 17), 1), (slice(12, 24), 1)])
+def test_paths_lead_through_what_was_not_seen(hunters: Hunters, rows: slice, states: int | slice):
+    """Of a field that is far from linear, whose states go far from any line across the gap."""
+    network, data, k = hunters
+    window = last_window(data.first(24), 24)
+    mask = window.mask.clone()
+    mask[:, rows, states] = False
+    shown = replace(window, values=window.values.masked_fill(~mask, 0.0), mask=mask)
+    with torch.no_grad():
+        law, left = network.trace(shown, near_to(k, network), torch.ones(8, 2))
+    assert bool(left.isfinite().all())
+    torch.testing.assert_close(1 + 0.2 * law.latents().eps[:, 0].double(), k, atol=1e-6, rtol=0)
+
+
+def test_windows_beside_one_with_a_gap_are_told_as_if_alone(hunters: Hunters):
+    network, data, k = hunters
+    kept = torch.tensor([*range(10), *range(16, 24)])
+    even = last_window(data.select(slice(0, 1)).first(18), 18)
+    both = Window(
+        torch.cat([even.times, data.times[1:2, kept]]),
+        torch.cat([even.values, data.values[1:2, kept]]),
+        torch.ones(2, 18, 2, dtype=torch.bool),
+        None,
+    )
+    told, amplitude = near_to(k[:2], network), torch.ones(2, 2)
+    with torch.no_grad():
+        together, near = network.trace(both, told, amplitude)
+        alone, left = network.trace(even, told.select(torch.tensor([0])), amplitude[:1])
+    torch.testing.assert_close(together.mean[:1, :1], alone.mean[:, :1], atol=0, rtol=0)
+    assert float(near[0]) == float(left[0])
+
+
+def near_to(k: torch.Tensor, network: Network) -> Laplace:
+    """What is told of windows whose parameter is about k."""
+    told = told_of(len(k), 1 + network.settings.encoder.latents)
+    mean = told.mean.clone()
+    mean[:, 0] = 5 * (k.float() - 0.999)
+    return replace(told, mean=mean)

@@ -95,3 +95,17 @@ def test_a_path_that_leaves_more_than_noise_is_not_taken(known: Damped, seed: in
     wrong = replace(window, values=window.values + 0.3 * (10 * window.times[..., None]).sin())
     assert bool((found(network, wrong).latents().eps == 0).all())
     assert bool((found(network, window).latents().eps != 0).all())
+
+
+def test_latents_that_are_told_wrong_lead_no_path_astray(hunters: tuple[Network, Trajectories, torch.Tensor]):
+    """Solutions over single intervals, put together in first order, went thousands of spreads away here."""
+    network, data, _ = hunters
+    noise = 0.1 * torch.randn(data.values.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    window = last_window(replace(data, values=data.values + noise, noise=(0.1, 0.1)).first(30), 30)
+    mean = torch.zeros(8, 1 + network.settings.encoder.latents).index_fill(1, torch.tensor([0]), 1.5)
+    told = Laplace(mean, torch.eye(mean.shape[1]).repeat(8, 1, 1), torch.full((8,), torch.nan), free=1)
+    with torch.no_grad():
+        law = shot(network.dynamics, network.scales, window, torch.full((2,), 0.1), told)
+    start = law.latents().start
+    assert start is not None
+    assert float((start - data.values[:, 29]).abs().max()) < 0.2

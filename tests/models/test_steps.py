@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from greymatch.data.windows import Window
-from greymatch.models.steps import MOST, Steps
+from greymatch.models.steps import MOST, Steps, widest_gaps
 
 TIMES = torch.tensor([[0.0, 0.1, 0.2, 0.3, 0.7], [5.0, 5.1, 5.3, 5.4, 5.5]], dtype=torch.float64)
 
@@ -27,6 +27,12 @@ def test_there_are_as_many_as_the_widest_gap_asks_for():
     assert Steps.of(window(TIMES), 2).count == 8
     assert Steps.of(window(TIMES[:, :-1]), 2).count == 4
     assert Steps.of(window(TIMES[:1, :-1]), 2).count == 2
+    assert widest_gaps(TIMES).tolist() == [4, 2]
+
+
+def test_windows_that_do_not_exist_have_no_gaps():
+    times = torch.tensor([[0.0, 1.0, 2.0], [0.0, 1.0, torch.inf], [torch.inf] * 3], dtype=torch.float64)
+    assert widest_gaps(times).tolist() == [1, 1, 1]
 
 
 def test_a_gap_of_any_length_costs_no_more_than_so_many_steps():

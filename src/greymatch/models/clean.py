@@ -46,15 +46,13 @@ def traced(
     for steps, near in STEPS.items():
         if not len(rows):
             break
-        some = window.select(rows)
-        phases = Motion.of(some, STENCIL).phase(dynamics.physics.order)
-        shooting = _through(dynamics, scales, some, amplitude[rows], phases[:, 0], steps)
-        found = _closest(shooting, guess or shooting.guess(told.mean[rows], phases))
+        shooting = _through(dynamics, scales, window.select(rows), amplitude[rows], steps)
+        found = _closest(shooting, guess or shooting.guess(told.mean[rows]))
         close = found.cost < near
         rows, guess = rows[close], found.guess.select(close)
         if steps == max(STEPS) and len(rows):
-            left[rows] = found.cost[close].to(left)
-            law = law.put(rows, _law(shooting.select(close), guess, found.precision[close], told.select(rows)))
+            own, sound = _law(shooting.select(close), guess, found.precision[close], told.select(rows))
+            law, left[rows[sound]] = law.put(rows[sound], own.select(sound)), found.cost[close][sound].to(left)
     return law, left
 
 
@@ -64,13 +62,12 @@ def _enough(window: Window, unknown: int, order: int) -> Tensor:
     return (each.sum(1) >= OVER * unknown) & (each > order).all(1) & window.times.isfinite().all(1)
 
 
-def _through(
-    dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, first: Tensor, steps: int
-) -> Shooting:
+def _through(dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, steps: int) -> Shooting:
     """From about the first point; of a field at it, since every pixel would be a number to find."""
-    _, spread = scales.phase(dynamics.physics.order)
-    reach = None if dynamics.physics.grid else (ROOM * spread).expand_as(first)
-    return Shooting.of(dynamics, scales, window, scales.spread * amplitude, first, reach, steps)
+    order = dynamics.physics.order
+    phases, (_, spread) = Motion.of(window, STENCIL).phase(order), scales.phase(order)
+    reach = None if dynamics.physics.grid else (ROOM * spread).expand_as(phases[:, 0])
+    return Shooting.of(dynamics, scales, window, scales.spread * amplitude, phases, reach, steps)
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,7 @@ def _closest(shooting: Shooting, guess: Guess) -> Closest:
         square, step = swept(wrong / unit, slopes / unit[..., None], some.unknown(here))
         found = Closest(here, (left + path.bend).where(square.isfinite().all(-1).all(-1), torch.inf), square)
         best = best.better(going, found)
-        guess = guess.put(going, path.after(here, step))
+        guess = guess.put(going, some.after(here, path, step))
         going = going[(left < HOPEFUL) & ((found.cost < GAIN * before) | (sweep < FIRST))]
     return best
 
@@ -120,12 +117,15 @@ def _left(wrong: Tensor, window: Window) -> Tensor:
     return ranked.gather(2, last)[..., 0].amax(1)
 
 
-def _law(shooting: Shooting, guess: Guess, precision: Tensor, told: Laplace) -> Laplace:
-    """With the path's end, but for fields; states that are seen there are as they are seen, and no number of it."""
-    mean, root, phases = guess.latents, root_of(precision), shooting.phases
-    if phases:
-        seen = torch.nn.functional.pad(shooting.window.mask[:, -1], (0, phases - shooting.window.mask.shape[2]))
+def _law(shooting: Shooting, guess: Guess, precision: Tensor, told: Laplace) -> tuple[Laplace, Tensor]:
+    """With the path's end, but for fields, and of which windows (B,) it can be told. States that are seen at the end
+    are as they are seen, and no number of the law."""
+    mean, root, starts = guess.latents, root_of(precision), shooting.starts
+    sound = mean.isfinite().all(1)
+    if starts:
+        seen = torch.nn.functional.pad(shooting.window.mask[:, -1], (0, starts - shooting.window.mask.shape[2]))
         end, moves = shooting.end(shooting.path(guess))
+        sound = sound & end.isfinite().all(1) & moves.flatten(1).isfinite().all(1)
         end, moves = end.masked_fill(seen, torch.nan), moves.masked_fill(seen[..., None], 0.0)
-        mean, root = torch.cat([mean, end], 1), torch.cat([root[:, :-phases], moves @ root], 1)
-    return Laplace(mean.to(told.mean), root.to(told.root), told.misfit, told.free, phases)
+        mean, root = torch.cat([mean, end], 1), torch.cat([root[:, :-starts], moves @ root], 1)
+    return Laplace(mean.to(told.mean), root.to(told.root), told.misfit, told.free, starts), sound

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -25,6 +24,7 @@ from greymatch.models.memory import Memory
 from greymatch.models.next_point import NextPoint
 from greymatch.models.noisy import shot
 from greymatch.models.probe import Probe, probe_points
+from greymatch.models.steps import widest_gaps
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.simulation.start import Start
@@ -182,22 +182,26 @@ class Network(nn.Module):
             return law
         if window.length < FEWEST_POINTS:
             return law.starting(Start.of(window, self.physics.order))
-        rows = self._few_at_once(window, law)
+        rows, back = self._few_at_once(window, law)
         parts = [shot(self.dynamics, self.scales, window.select(i), self.observed, law.select(i)) for i in rows]
-        return Laplace.joined(parts)
+        return Laplace.joined(parts).select(back)
 
     def trace(self, window: Window, told: Laplace, amplitude: Tensor) -> tuple[Laplace, Tensor]:
         """The posterior of windows without noise by paths through them, some windows at a time; and how near these
         come (B,), inf where there is none."""
-        rows = self._few_at_once(window, told)
+        rows, back = self._few_at_once(window, told)
         parts = [traced(self.dynamics, self.scales, window.select(i), amplitude[i], told.select(i)) for i in rows]
-        return Laplace.joined([law for law, _ in parts]), torch.cat([left for _, left in parts])
+        return Laplace.joined([law for law, _ in parts]).select(back), torch.cat([left for _, left in parts])[back]
 
-    def _few_at_once(self, window: Window, told: Laplace) -> Sequence[Tensor]:
-        """Rows of windows whose paths, as they are and moved by each number to be found, are solved at once."""
+    def _few_at_once(self, window: Window, told: Laplace) -> tuple[list[Tensor], Tensor]:
+        """Rows of windows whose paths, as they are and moved by each number to be found, are solved at once: alike in
+        their gaps, so that none is solved otherwise than alone. And how to put them back in order."""
         moved = 1 + told.mean.shape[1] + (0 if self.physics.grid else len(self.physics.phase))
-        numbers = window.values[0].numel() * self.physics.order * moved
-        return torch.arange(len(told.mean), device=told.mean.device).split(max(1, PATHS_AT_ONCE // numbers))
+        count = max(1, PATHS_AT_ONCE // (window.values.shape[1:].numel() * self.physics.order * moved))
+        gaps = widest_gaps(window.times)
+        kinds = gaps.unique() if len(gaps) else gaps.new_zeros(1)  # of no windows, there are none of one kind
+        rows = [part for gap in kinds for part in (gaps == gap).nonzero()[:, 0].split(count)]
+        return rows, torch.cat(rows).argsort()
 
     def evidence(self, window: Window, most: int = MOST_POINTS, stencil: int | None = None) -> Evidence:
         """What up to `most` points of windows of any one length show of the field, by the usual stencil or another."""
@@ -206,7 +210,7 @@ class Network(nn.Module):
     def ask(self, evidence: Evidence, told: Laplace, unit: Tensor, search: Search | None = None) -> Laplace:
         """The posterior of windows, where `told` is known of them; `unit` (B, S) is their speed."""
         search = search or (TO_THE_END if self.complete else THOROUGH)
-        at_once = max(1, SLOPES_AT_ONCE // (evidence.top[0].numel() * told.mean.shape[1]))
+        at_once = max(1, SLOPES_AT_ONCE // (evidence.top.shape[1:].numel() * told.mean.shape[1]))
         parts = []
         for rows in torch.arange(len(unit), device=unit.device).split(at_once):
             some = evidence.select(rows)

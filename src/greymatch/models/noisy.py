@@ -30,32 +30,31 @@ def shot(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor, told
     Where no path explains the window but for noise, that stands, with the end that smoothing shows: Gauss-Newton gets
     lost where a path depends too sharply on its start.
     """
-    order = dynamics.physics.order
-    phases = Motion.of(window, STENCIL).phase(order)
-    shooting = _through(dynamics, scales, window, noise, phases[:, 0])
-    guess = shooting.guess(told.mean, phases)
-    best, least = guess, guess.latents.new_full((len(phases),), torch.inf)
+    shooting = _through(dynamics, scales, window, noise)
+    guess = shooting.guess(told.mean)
+    best, least = guess, guess.latents.new_full((len(guess.latents),), torch.inf)
     for _ in range(SWEEPS):
         path = shooting.path(guess)
         wrong, slopes = shooting.misfit(path)
         unknown = shooting.unknown(guess)
-        cost = cost_of(wrong, unknown)
-        best, least = guess.where(cost < least, best), torch.minimum(cost.nan_to_num(torch.inf), least)
-        guess = path.after(guess, swept(wrong, slopes, unknown)[1])
+        cost = cost_of(wrong.abs() + path.bend[:, None], unknown).nan_to_num(torch.inf)
+        best, least = guess.where(cost < least, best), torch.minimum(cost, least)
+        guess = shooting.after(guess, path, swept(wrong, slopes, unknown)[1])
     path = shooting.path(best)
     wrong, slopes = shooting.misfit(path)
     root = root_of(swept(wrong, slopes, shooting.unknown(best))[0])
     end, moves = shooting.end(path)
     left = typical(wrong, window.mask.flatten(1)).to(told.misfit)
     mean, root = torch.cat([best.latents, end], 1), torch.cat([root[:, : best.latents.shape[1]], moves @ root], 1)
-    law = Laplace(mean.to(told.mean), root.to(told.root), left, told.free, shooting.phases)
-    sound = (left < EXPLAINED) & law.finite
-    return law.where(sound, told.starting(Start.of(window, order)))
+    law = Laplace(mean.to(told.mean), root.to(told.root), left, told.free, shooting.starts)
+    sound = (left < EXPLAINED) & (path.bend < EXPLAINED) & law.finite
+    return law.where(sound, told.starting(Start.of(window, dynamics.physics.order)))
 
 
-def _through(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor, first: Tensor) -> Shooting:
+def _through(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor) -> Shooting:
     """From about the smoothed start."""
     assert window.smooth is not None, "only noisy windows have been smoothed"
-    spread = window.smooth.covariance.diagonal(dim1=-2, dim2=-1)[..., : dynamics.physics.order].sqrt()
-    reach = ROOM * torch.cat(spread.unbind(-1), 1)
-    return Shooting.of(dynamics, scales, window, noise.expand(len(first), -1), first, reach, STEPS)
+    order = dynamics.physics.order
+    spread = window.smooth.covariance.diagonal(dim1=-2, dim2=-1)[..., :order].sqrt()
+    reach, phases = ROOM * torch.cat(spread.unbind(-1), 1), Motion.of(window, STENCIL).phase(order)
+    return Shooting.of(dynamics, scales, window, noise.expand(len(phases), -1), phases, reach, STEPS)

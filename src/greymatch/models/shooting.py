@@ -8,8 +8,8 @@ with X the solution of the field from the phase a at the window's first point on
 
 A path is not solved from its start to its end, which takes as long as the window has points, but over all intervals at
 once, from nodes near it; the slopes of these solutions tell where the path itself is, but for the square of its
-distance from the nodes. Gauss-Newton moves latents, start and nodes until there is none. A field on a grid has too
-many cells for such slopes, and few frames: its paths are solved from the first frame on.
+distance from the nodes. Gauss-Newton moves latents, start and nodes, and who asks looks at what of that square is left.
+A field on a grid has too many cells for such slopes, and few frames: its paths are solved from the first frame on.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from greymatch.models.steps import Steps
 from greymatch.simulation.unroll import unroll
 
 FARTHEST = 100.0  # spreads of the data from its centre, where the field is held: a path must stay finite
+STRAYED = 1.0  # spreads of the data from where a state was seen, where a node is no use: it goes back
 NUDGE = 1e-5  # in double: slopes are those of the path itself, as far as it is to be followed
 
 
@@ -57,30 +58,30 @@ class Guess:
 @dataclass(frozen=True)
 class Path:
     """Paths of guesses, `nodes` (B, W, P, *grid), and how they move (B, K + P, W, P, *grid) with latents and starts,
-    both in units of the data. `bend` (B,) is about what they are off by."""
+    both in units of the data. `bend` (B,), the square of their distance from the nodes, is about what they are off by,
+    in units of the noise."""
 
     nodes: Tensor
     moves: Tensor
     bend: Tensor
 
-    def after(self, guess: Guess, step: Tensor) -> Guess:
-        """The guess that a step (B, K + P) of latents and starts leads to."""
-        nodes = self.nodes + torch.einsum("bk,bk...->b...", step, self.moves)
-        return Guess(guess.latents + step[:, : guess.latents.shape[1]], nodes)
+    def after(self, step: Tensor) -> Tensor:
+        """Where nodes are after a step (B, K + P) of latents and starts."""
+        return self.nodes + torch.einsum("bk,bk...->b...", step, self.moves)
 
 
 @dataclass(frozen=True)
 class Shooting:
     """Windows to be shot through, in `steps`.
 
-    Phases start about `first` (B, P, *grid), within `reach` (B, P); at it, if that is None. Misfits are in units of the
-    `noise` (B, S). `center` and `unit` (P,) are the data's. All in double.
+    Phases seem to be `phases` (B, W, P, *grid), and start about the first of them, within `reach` (B, P); at it, if
+    that is None. Misfits are in units of the `noise` (B, S). `center` and `unit` (P,) are the data's. All in double.
     """
 
     dynamics: Dynamics
     window: Window
     noise: Tensor
-    first: Tensor
+    phases: Tensor
     reach: Tensor | None
     steps: Steps
     center: Tensor
@@ -92,18 +93,20 @@ class Shooting:
         scales: Scales,
         window: Window,
         noise: Tensor,
-        first: Tensor,
+        phases: Tensor,
         reach: Tensor | None,
         each: int,
     ) -> Shooting:
         """With `each` steps over a window's usual spacing."""
-        center, unit = (widen(part, first[0]).double() for part in scales.phase(dynamics.physics.order))
+        center, unit = (widen(part, phases[0, 0]).double() for part in scales.phase(dynamics.physics.order))
         reach = None if reach is None else reach.double()
         steps = Steps.of(window, each)
-        return Shooting(deepcopy(dynamics).double(), window, noise.double(), first.double(), reach, steps, center, unit)
+        return Shooting(
+            deepcopy(dynamics).double(), window, noise.double(), phases.double(), reach, steps, center, unit
+        )
 
     @property
-    def phases(self) -> int:
+    def starts(self) -> int:
         """How many numbers of a start are to be found."""
         return 0 if self.reach is None else self.reach.shape[1]
 
@@ -112,21 +115,46 @@ class Shooting:
             self,
             window=self.window.select(rows),
             noise=self.noise[rows],
-            first=self.first[rows],
+            phases=self.phases[rows],
             reach=None if self.reach is None else self.reach[rows],
             steps=self.steps.select(rows),
         )
 
-    def guess(self, latents: Tensor, phases: Tensor) -> Guess:
-        """From latents (B, K) and phases (B, W, P, *grid) as they seem to be."""
-        return Guess(latents.double(), (phases.double() - self.center) / self.unit)
+    def guess(self, latents: Tensor) -> Guess:
+        """From latents (B, K), and phases as they seem to be; where one was not seen, as the field goes on."""
+        latents, nodes = latents.double(), (self.phases - self.center) / self.unit
+        if self.reach is None or bool(self.window.mask.all()):
+            return Guess(latents, nodes)
+        nodes, seen = nodes.clone(), self._seen
+        for place in range(nodes.shape[1] - 1):
+            here = slice(place, place + 1)
+            onward = self._flown(nodes[None, :, here], latents[None, :, None], here)[0, :, 0]
+            usable = ~seen[:, place + 1] & (onward.abs() < FARTHEST)
+            nodes[:, place + 1] = torch.where(usable, onward, nodes[:, place + 1])
+        return Guess(latents, nodes)
+
+    def after(self, guess: Guess, path: Path, step: Tensor) -> Guess:
+        """The guess that a step (B, K + P) of latents and starts leads to; nodes that strayed go back to what was
+        seen, and others to where they were."""
+        nodes, seen = path.after(step), (self.phases - self.center) / self.unit
+        if self.reach is not None:
+            strayed = self._seen & ((nodes - seen).abs() > STRAYED)
+            strayed[:, 0] = strayed[:, :, self.noise.shape[1] :] = False  # a start is to be found, and velocities are
+            nodes = torch.where(strayed, seen, nodes)
+        nodes = torch.where(nodes.abs() < FARTHEST, nodes, guess.nodes)
+        return Guess(guess.latents + step[:, : guess.latents.shape[1]], nodes)
+
+    @property
+    def _seen(self) -> Tensor:
+        """Where phases (B, W, P) were seen; a velocity is, where its state is."""
+        return self.window.mask.repeat(1, 1, self.phases.shape[2] // self.window.mask.shape[2])
 
     def unknown(self, guess: Guess) -> Tensor:
         """What is to be found (B, K + P): latents, and starts in units of the reach."""
         if self.reach is None:
             return guess.latents
         start = self.center + guess.nodes[:, 0] * self.unit
-        return torch.cat([guess.latents, (start - self.first) / self.reach], 1)
+        return torch.cat([guess.latents, (start - self.phases[:, 0]) / self.reach], 1)
 
     def path(self, guess: Guess) -> Path:
         return self._followed(guess) if self.reach is None else self._joined(guess, self.reach / self.unit)
@@ -163,14 +191,16 @@ class Shooting:
             all_moves.append(moves)
         path = torch.stack(nodes, 1)
         away = (path - guess.nodes)[:, :-1].abs().flatten(1).amax(1)
-        return Path(path, torch.stack(all_moves, 2), away.square())
+        finest = (self.unit[: self.noise.shape[1]] / self.noise).amax(1)
+        return Path(path, torch.stack(all_moves, 2), away.square() * finest)
 
     def _followed(self, guess: Guess) -> Path:
         """From the first frame on, interval by interval."""
         latents = guess.latents.shape[1]
         moved = NUDGE * torch.eye(1 + latents, latents).roll(1, 0).to(guess.latents)
         rows = (guess.latents + moved[:, None])[:, :, None]
-        start = ((self.first - self.center) / self.unit).expand(1 + latents, *self.first.shape)
+        first = (self.phases[:, 0] - self.center) / self.unit
+        start = first.expand(1 + latents, *first.shape)
         nodes = [start]
         for place in range(self.steps.stages.shape[1]):
             nodes.append(self._flown(nodes[-1][:, :, None], rows, slice(place, place + 1))[:, :, 0])

@@ -25,10 +25,11 @@ class Steps:
 
     @staticmethod
     def of(window: Window, each: int) -> Steps:
-        """With `each` of them over the usual spacing, and as many over all intervals as the widest gap asks for."""
-        gaps = window.times.diff(dim=1)
-        wanted = each * gaps / gaps.median(1, keepdim=True).values - SAME
-        count = int(wanted.nan_to_num(1.0).amax().ceil().clamp(1, MOST))
+        """With `each` of them over the usual spacing, and as many over all intervals as the widest gap asks for.
+
+        Windows should be alike in that (see `widest_gaps`), or some take more steps than they would alone.
+        """
+        gaps, count = window.times.diff(dim=1), min(MOST, each * int(widest_gaps(window.times).max()))
         share = torch.linspace(0, 1, 2 * count + 1, dtype=gaps.dtype, device=gaps.device)
         stages = window.times[:, :-1, None] + share * gaps[..., None]
         return Steps(stages, _inputs(window, stages))
@@ -39,6 +40,13 @@ class Steps:
 
     def select(self, rows: Tensor) -> Steps:
         return Steps(self.stages[rows], None if self.inputs is None else self.inputs[rows])
+
+
+def widest_gaps(times: Tensor) -> Tensor:
+    """How many usual spacings (B,) the widest gap of each window has, up to the next power of two."""
+    gaps = times.diff(dim=1)
+    ratio = (gaps.amax(1) / gaps.median(1).values).nan_to_num(1.0, 1.0, 1.0).clamp(1, MOST)
+    return 2 ** (ratio - SAME).log2().ceil().clamp_min(0).long()
 
 
 def _inputs(window: Window, stages: Tensor) -> Tensor | None:

@@ -106,6 +106,8 @@ class Beginnings:
         if sight.own is None or window.smooth is not None:
             return None
         rows = (torch.arange(len(known), device=known.device) * known.shape[1])[known[:, 0]]
+        if not len(rows):
+            return None
         shown, amplitude, own = window.select(rows), sight.features.amplitude[rows], sight.own.select(rows)
         unit = network.dynamics.scales_top * amplitude
         told = network.ask(network.evidence(shown), own.startless() if own.phases else own, unit)
