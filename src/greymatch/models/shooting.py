@@ -139,7 +139,7 @@ class Shooting:
         nodes, seen = path.after(step), (self.phases - self.center) / self.unit
         if self.reach is not None:
             strayed = self._seen & ((nodes - seen).abs() > STRAYED)
-            strayed[:, 0] = strayed[:, :, self.noise.shape[1] :] = False  # a start is to be found, and velocities are
+            strayed[:, 0] = strayed[:, :, self.noise.shape[1] :] = False  # starts and velocities are to be found
             nodes = torch.where(strayed, seen, nodes)
         nodes = torch.where(nodes.abs() < FARTHEST, nodes, guess.nodes)
         return Guess(guess.latents + step[:, : guess.latents.shape[1]], nodes)
