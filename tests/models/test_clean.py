@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from greymatch import systems
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, last_window
 from greymatch.models.clean import traced
@@ -215,3 +216,22 @@ def near_to(k: torch.Tensor, network: Network) -> Laplace:
     mean = told.mean.clone()
     mean[:, 0] = 5 * (k.float() - 0.999)
     return replace(told, mean=mean)
+
+
+def test_a_path_is_found_where_it_passes_a_saddle(greybox):
+    """Of these two windows of Lorenz' system the first solution is far off: near the origin all errors grow."""
+    lorenz = systems.lorenz
+    data = lorenz.data("val")
+    truth = lorenz.truth
+    physics = Physics(truth.function, truth.states, truth.params, complete=truth.states, name="saddle")
+    network, data = greybox(physics, data, window=31).network, data.select(torch.tensor([131, 183]))
+    true = torch.stack([physics.params[name].pull(torch.as_tensor(data.truth[name])) for name in physics.free], 1)
+    off = torch.tensor([[-7e-4, 5e-3, 1.7e-2], [-1e-4, 5e-3, -1.3e-3]])
+    window = last_window(data.first(31), 31)
+    unused = torch.zeros(2, network.settings.encoder.latents)
+    mean = torch.cat([true.float() + off, unused], 1)
+    told = Laplace(mean, torch.eye(mean.shape[1]).repeat(2, 1, 1), torch.zeros(2), free=3)
+    with torch.no_grad():
+        law, near = traced(network.dynamics, network.scales, window, torch.ones(2, 3), told)
+    assert bool(near.isfinite().all())
+    torch.testing.assert_close(law.latents().eps.double(), true, atol=1e-4, rtol=0)

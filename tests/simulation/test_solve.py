@@ -119,7 +119,8 @@ def test_the_order_of_the_batch_does_not_matter():
     order = torch.randperm(20, generator=generator)
     whole = solve(square, start, zeros(20), times)
     mixed = solve(square, start[order], zeros(20), times[order])
-    torch.testing.assert_close(mixed.values, whole.values[order], rtol=0, atol=0, equal_nan=True)
+    # a processor may round the last few of a batch, which fill no vector, otherwise than the rest
+    torch.testing.assert_close(mixed.values, whole.values[order], rtol=1e-13, atol=1e-13, equal_nan=True)
     assert torch.equal(mixed.status, whole.status[order])
     assert 0 < int((whole.status > 0).sum()) < 20
 

@@ -21,10 +21,11 @@ from greymatch.models.laplace import Laplace, root_of, swept
 from greymatch.models.motion import Motion
 from greymatch.models.shooting import Guess, Shooting
 
-HOPEFUL = 0.03  # misfit relative to a window's spread, of a path that is worth a search,
+FAINT, HOPEFUL = 0.3, 0.03  # misfit relative to a window's spread, of a path that is worth a step, a search,
 NEAR, THROUGH = 1e-3, 1e-5  # that is worth more steps, and that goes through
 STEPS = {2: NEAR, 8: THROUGH}  # over a window's usual spacing, and how near they must bring a path
-SWEEPS, FIRST, GAIN = 10, 3, 0.9  # of Gauss-Newton; after the first few, each must leave less than so much
+SWEEPS, FIRST, GAIN = 10, 6, 0.9  # of Gauss-Newton; near a path, or after the first few, each must leave so much less
+LEARNING = 2  # sweeps, after which it is known how the path of a field moves
 STENCIL = 7
 ROOM = 0.1  # how far off a start may be, in spreads of the data
 MOST = 0.9  # of what is seen of each state must be as near
@@ -47,7 +48,7 @@ def traced(
         if not len(rows):
             break
         shooting = _through(dynamics, scales, window.select(rows), amplitude[rows], steps)
-        found = _closest(shooting, guess or shooting.guess(told.mean[rows]))
+        found = _closest(shooting, guess or shooting.guess(told.mean[rows]), near)
         close = found.cost < near
         rows, guess = rows[close], found.guess.select(close)
         if steps == max(STEPS) and len(rows):
@@ -87,25 +88,28 @@ class Closest:
         return Closest(self.guess.put(rows, other.guess.select(less)), cost, precision)
 
 
-def _closest(shooting: Shooting, guess: Guess) -> Closest:
-    """Each window is asked as long as it gains, if there is hope for it."""
-    unknown = shooting.unknown(guess)
-    identity = torch.eye(unknown.shape[1]).to(unknown).expand(len(unknown), -1, -1)
-    best = Closest(guess, unknown.new_full((len(unknown),), torch.inf), identity)
-    going = torch.arange(len(unknown), device=unknown.device)
+def _closest(shooting: Shooting, guess: Guess, near: float) -> Closest:
+    """Each window is asked as long as it gains, or is not yet `near` a path, if there is hope for it."""
+    best, going = None, torch.arange(len(guess.latents), device=guess.latents.device)
     for sweep in range(1, SWEEPS + 1):
-        if not len(going):
+        path = shooting.path(guess)
+        wrong, slopes = shooting.misfit(path)
+        left = _left(wrong, shooting.window)
+        cost = left + path.bend
+        unit = cost.clamp_min(THROUGH)[:, None]
+        # what is left on the way is no noise, for which the prior would pull parameters away from what data tell
+        square, step = swept(wrong / unit, slopes / unit[..., None], shooting.unknown(guess), prior=THROUGH / unit)
+        cost = cost.where(square.isfinite().all(-1).all(-1), torch.inf).nan_to_num(torch.inf)
+        known = shooting.experienced(guess, path)
+        found = Closest(known, cost, square)
+        gained = cost < GAIN * (best.cost[going] if best else torch.inf)
+        best = best.better(going, found) if best else found
+        goes_on = (left < (FAINT if sweep == 1 else HOPEFUL)) & (gained | ((cost > near) & (sweep < FIRST)))
+        if not bool(goes_on.any()):
             break
-        some, here, before = shooting.select(going), guess.select(going), best.cost[going]
-        path = some.path(here)
-        wrong, slopes = some.misfit(path)
-        left = _left(wrong, some.window)
-        unit = (left + path.bend).clamp_min(THROUGH)[:, None]
-        square, step = swept(wrong / unit, slopes / unit[..., None], some.unknown(here))
-        found = Closest(here, (left + path.bend).where(square.isfinite().all(-1).all(-1), torch.inf), square)
-        best = best.better(going, found)
-        guess = guess.put(going, some.after(here, path, step))
-        going = going[(left < HOPEFUL) & ((found.cost < GAIN * before) | (sweep < FIRST))]
+        guess = shooting.after(known if sweep >= LEARNING else guess, path, step).select(goes_on)
+        going, shooting = going[goes_on], shooting.select(goes_on)
+    assert best is not None, "there is a first sweep"
     return best
 
 

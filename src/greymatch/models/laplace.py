@@ -236,11 +236,13 @@ def cost_of(wrong: Tensor, here: Tensor) -> Tensor:
     return 2 * (wrong.square() / 2).log1p().sum(1) + here.double().square().sum(1)
 
 
-def swept(wrong: Tensor, slopes: Tensor, here: Tensor) -> tuple[Tensor, Tensor]:
-    """The precision (B, K, K) and the next step (B, K) of Gauss-Newton, from misfits (B, N) and slopes (B, K, N)."""
+def swept(wrong: Tensor, slopes: Tensor, here: Tensor, prior: Tensor | float = 1.0) -> tuple[Tensor, Tensor]:
+    """The precision (B, K, K) and the next step (B, K) of Gauss-Newton, from misfits (B, N) and slopes (B, K, N).
+    The `prior` (B, 1) may count less than it does in the end."""
     trust = 1 / (1 + wrong.square() / 2)  # with it, least squares finds what is likeliest of such errors
-    square = (slopes * trust[:, None]) @ slopes.mT + torch.eye(here.shape[1], dtype=slopes.dtype, device=here.device)
-    side = (slopes @ (trust * wrong)[..., None])[..., 0] + here
+    weight = prior * torch.ones_like(here, dtype=slopes.dtype)
+    square = (slopes * trust[:, None]) @ slopes.mT + torch.diag_embed(weight)
+    side = (slopes @ (trust * wrong)[..., None])[..., 0] + weight * here
     step = -torch.linalg.solve_ex(square, side[..., None])[0][..., 0]
     return square, step.nan_to_num(0.0).clamp(-LONGEST_STEP, LONGEST_STEP).to(here.dtype)
 

@@ -194,9 +194,9 @@ class Network(nn.Module):
         return Laplace.joined([law for law, _ in parts]).select(back), torch.cat([left for _, left in parts])[back]
 
     def _few_at_once(self, window: Window, told: Laplace) -> tuple[list[Tensor], Tensor]:
-        """Rows of windows whose paths, as they are and moved by each number to be found, are solved at once: alike in
-        their gaps, so that none is solved otherwise than alone. And how to put them back in order."""
-        moved = 1 + told.mean.shape[1] + (0 if self.physics.grid else len(self.physics.phase))
+        """Rows of windows whose paths, as they are and (but of fields) moved by each number to be found, are solved at
+        once: alike in their gaps, so that none is solved otherwise than alone. And how to put them back in order."""
+        moved = 1 if self.physics.grid else 1 + told.mean.shape[1] + len(self.physics.phase)
         count = max(1, PATHS_AT_ONCE // (window.values.shape[1:].numel() * self.physics.order * moved))
         gaps = widest_gaps(window.times)
         kinds = gaps.unique() if len(gaps) else gaps.new_zeros(1)  # of no windows, there are none of one kind

@@ -15,7 +15,7 @@ A field on a grid has too many cells for such slopes, and few frames: its paths 
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -35,17 +35,21 @@ NUDGE = 1e-5  # in double: slopes are those of the path itself, as far as it is 
 
 @dataclass(frozen=True)
 class Guess:
-    """`latents` (B, K), and `nodes` (B, W, P, *grid) near the path, in units of the data."""
+    """`latents` (B, K), and `nodes` (B, W, P, *grid) near the path, in units of the data; `moves`, if they are known
+    well enough, are those of the `Path`."""
 
     latents: Tensor
     nodes: Tensor
+    moves: Tensor | None = None
 
     def select(self, rows: Tensor) -> Guess:
-        return Guess(self.latents[rows], self.nodes[rows])
+        return Guess(self.latents[rows], self.nodes[rows], None if self.moves is None else self.moves[rows])
 
     def put(self, rows: Tensor, other: Guess) -> Guess:
         """These with those of `rows` (n,) replaced by others."""
-        return Guess(*(getattr(self, one.name).index_put((rows,), getattr(other, one.name)) for one in fields(self)))
+        moves = None if self.moves is None or other.moves is None else self.moves.index_put((rows,), other.moves)
+        latents, nodes = self.latents.index_put((rows,), other.latents), self.nodes.index_put((rows,), other.nodes)
+        return Guess(latents, nodes, moves)
 
     def where(self, better: Tensor, other: Guess) -> Guess:
         """This one of the windows (B,) of which it is better, the other of all others."""
@@ -142,7 +146,11 @@ class Shooting:
             strayed[:, 0] = strayed[:, :, self.noise.shape[1] :] = False  # starts and velocities are to be found
             nodes = torch.where(strayed, seen, nodes)
         nodes = torch.where(nodes.abs() < FARTHEST, nodes, guess.nodes)
-        return Guess(guess.latents + step[:, : guess.latents.shape[1]], nodes)
+        return replace(guess, latents=guess.latents + step[:, : guess.latents.shape[1]], nodes=nodes)
+
+    def experienced(self, guess: Guess, path: Path) -> Guess:
+        """The guess with the moves of its path, where those take most of the work: near it, they hardly change."""
+        return guess if self.reach is not None else replace(guess, moves=path.moves)
 
     @property
     def _seen(self) -> Tensor:
@@ -195,18 +203,19 @@ class Shooting:
         return Path(path, torch.stack(all_moves, 2), away.square() * finest)
 
     def _followed(self, guess: Guess) -> Path:
-        """From the first frame on, interval by interval."""
-        latents = guess.latents.shape[1]
-        moved = NUDGE * torch.eye(1 + latents, latents).roll(1, 0).to(guess.latents)
-        rows = (guess.latents + moved[:, None])[:, :, None]
-        first = (self.phases[:, 0] - self.center) / self.unit
-        start = first.expand(1 + latents, *first.shape)
-        nodes = [start]
+        """From the first frame on, interval by interval; one after another with each of the latents moved."""
+        path = self._from_the_first(guess.latents)
+        if guess.moves is not None:
+            return Path(path, guess.moves, path.new_zeros(len(path)))
+        moved = NUDGE * torch.eye(guess.latents.shape[1]).to(guess.latents)
+        moves = [(self._from_the_first(guess.latents + move) - path) / NUDGE for move in moved]
+        return Path(path, torch.stack(moves, 1), path.new_zeros(len(path)))
+
+    def _from_the_first(self, latents: Tensor) -> Tensor:
+        nodes, rows = [(self.phases[:, 0] - self.center) / self.unit], latents[None, :, None]
         for place in range(self.steps.stages.shape[1]):
-            nodes.append(self._flown(nodes[-1][:, :, None], rows, slice(place, place + 1))[:, :, 0])
-        path = torch.stack(nodes, 2)
-        moves = ((path[1:] - path[0]) / NUDGE).movedim(0, 1)
-        return Path(path[0], moves, path.new_zeros(path.shape[1]))
+            nodes.append(self._flown(nodes[-1][None, :, None], rows, slice(place, place + 1))[0, :, 0])
+        return torch.stack(nodes, 1)
 
     def _flown(self, starts: Tensor, latents: Tensor, intervals: slice) -> Tensor:
         """Where phases (n, B, I, P, *grid) are at the end of some intervals, with latents (n, B, I, K)."""
