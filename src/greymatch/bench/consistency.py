@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from greymatch.data.trajectories import Trajectories
     from greymatch.models.greybox import GreyBox
 
-WINDOWS, GRID_TRAJECTORIES = 16, 50
+WINDOWS, GRID_TRAJECTORIES = 16, 20
 
 
 def consistency(model: GreyBox, test: Trajectories) -> dict[str, dict[str, Any]]:
