@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 import torch
 
+from greymatch.data.trajectories import Trajectories
 from greymatch.models.network import Network
-from greymatch.training.calibration import DRAWS, LEVEL, NARROWEST, WIDEST, calibrate_forecasts
+from greymatch.training.calibration import DRAWS, LEVEL, NARROWEST, WIDEST, calibrate_forecasts, judge_of_ensembles
 from greymatch.training.validation import EnsembleError
 
 
@@ -46,7 +50,8 @@ class Ideal:
 class Widened:
     """Stands for a network: all that calibration sees of it is its widening, and whether members are kicked."""
 
-    def __init__(self) -> None:
+    def __init__(self, observed: float = 0.0) -> None:
+        self.observed = torch.full((2,), observed)
         self.widening = torch.ones(())
         self.kicked = torch.ones(())
         self.noise = torch.full((2,), 0.5)
@@ -63,6 +68,26 @@ def test_members_are_kicked_only_where_it_helps_and_the_noise_is_left_alone(harm
     network, _ = calibrated(2.0, harm)
     assert float(network.kicked) == kicked
     assert network.noise.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(("observed", "kicked"), [(0.0, 1.0), (0.3, 0.0)])
+def test_where_it_makes_no_difference_members_carry_the_error_only_of_data_without_noise(
+    observed: float, kicked: float
+):
+    network = Widened(observed)
+    calibrate_forecasts(network, Ideal(2.0, harm=0.0))  # pyright: ignore[reportArgumentType]
+    assert float(network.kicked) == kicked
+
+
+def test_members_without_the_error_are_not_better_for_covering_less():
+    class Narrow(Ideal):
+        def ensemble(self, network: Network, sight: None, level: float, draws: int) -> EnsembleError:
+            found = super().ensemble(network, sight, level, draws)
+            return found if float(network.kicked) else replace(found, coverage=min(found.coverage, 0.7))
+
+    network = Widened()
+    calibrate_forecasts(network, Narrow(2.0, harm=0.1))  # pyright: ignore[reportArgumentType]
+    assert float(network.kicked) == 1.0
 
 
 @pytest.mark.parametrize("right", [0.5, 1.0, 3.0, 10.0])
@@ -94,6 +119,18 @@ def test_few_ensembles_are_solved_for_it(right: float):
 def test_few_trajectories_must_show_more(trajectories: int, wanted: float):
     found = calibrate_forecasts(Widened(), Ideal(2.0, trajectories=trajectories))  # pyright: ignore[reportArgumentType]
     assert found.coverage == pytest.approx(wanted, abs=0.01)
+
+
+def test_what_was_claimed_stands_if_it_holds_on_few_trajectories():
+    network = Widened()
+    found = calibrate_forecasts(network, Ideal(1.0, trajectories=12))  # pyright: ignore[reportArgumentType]
+    assert (float(network.widening), found.coverage) == (1.0, pytest.approx(LEVEL, abs=1e-3))
+
+
+@pytest.mark.parametrize("error", [1e-9, 1e-2])
+def test_ensembles_are_judged_from_anywhere_unless_the_law_is_exact(decays: Callable[..., Trajectories], error: float):
+    judge, first = judge_of_ensembles(decays(5), 10, error), decays(5).times[:, 9]
+    assert bool((judge.window.times[:, -1] > first.repeat_interleave(len(judge.times) // 5)).any()) == (error > 1e-6)
 
 
 @pytest.mark.parametrize("loosest", [0.05, 0.9, 2.0])

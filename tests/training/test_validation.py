@@ -46,6 +46,17 @@ def test_the_error_is_that_of_forecasts_from_the_first_window(decays: Decays, ti
     assert found.failed == 0
 
 
+def test_forecasts_over_a_trajectory_start_at_its_first_and_its_middle_window(decays: Decays, tiny: Settings):
+    data = decays(20)
+    network = untrained(still(), data, tiny.updated({"encoder.refine": False}))
+    length, points = tiny.window, data.times.shape[1]
+    middle = (length - 1 + points - 2) // 2
+    found = Validator.over(data, length).error(network)
+    each = [(data.values[:, end + 1 :] - data.values[:, end : end + 1]).square() for end in (length - 1, middle)]
+    count = sum(part.numel() for part in each)
+    assert found.mse == pytest.approx(sum(float(part.sum()) for part in each) / count, rel=1e-4)
+
+
 def test_only_what_was_observed_is_judged(decays: Decays, tiny: Settings):
     data = decays(20)
     network = untrained(still(), data, tiny.updated({"encoder.refine": False}))

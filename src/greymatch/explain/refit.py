@@ -11,7 +11,7 @@ from greymatch.data.noise import assumed_noise, with_noise
 from greymatch.data.trajectories import Trajectories
 from greymatch.explain.settle import few, settle, untrained
 from greymatch.models.greybox import GreyBox
-from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
+from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit, judge_of_ensembles
 from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.validation import Validator
 
@@ -26,9 +26,9 @@ def refit(explanation: Explanation, data: Trajectories, validation: Trajectories
     settled = settle(explanation.completed, explanation.priors, settings, data)
     physics = explanation.completed(settled.priors)
     network = untrained(physics, settings, few(data), settled.noise)
-    validator = Validator.of(validation, settings.window)
-    error = validator.error(network)
-    coverage = calibrate_forecasts(network, validator).coverage
+    error = Validator.of(validation, settings.window).error(network)
+    judge = judge_of_ensembles(validation, settings.window, error.scaled)
+    coverage = calibrate_forecasts(network, judge).coverage
     calibrate_parameters(network, validation)
     calibrate_misfit(network, data, validation)
     record = {

@@ -14,6 +14,7 @@ from torch import Tensor
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import spread_windows
 from greymatch.models.network import Network, Sight
+from greymatch.training.loop import EXACT as EXACT_LAW
 from greymatch.training.validation import EnsembleError, Validator
 
 LEVEL = 0.9
@@ -22,7 +23,7 @@ NARROWEST, WIDEST = 1e-4, 16.0
 SUREST = 0.95  # of what is asked of few trajectories
 CLOSE, NARROW = 0.01, 1.08  # near enough to the level; a factor that makes no difference
 STRAYING = 1.0  # an ensemble whose mean lies outside of most of its members has fallen apart
-CLEARLY = 0.95  # of a CRPS
+CLEARLY, LESS = 0.95, 0.05  # of a CRPS, and of a coverage
 DEAR = 1.1  # or whose CRPS has grown so much: few trajectories that it misses would cost all others
 MOST_TRAJECTORIES, MOST_NUMBERS = 64, 2**16
 HARDLY = 0.995
@@ -35,18 +36,29 @@ def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError
 
     It is no wider than to keep the ensemble together: a few members that stray far spoil its mean, and cover nothing;
     nor so much wider than was claimed that its CRPS grows by a tenth. Members carry the error that matching left
-    unexplained as a constant one, unless the ensemble does clearly better by CRPS without it: with noisy data that
-    error lies in the observations, not in the field.
+    unexplained as a constant one, unless the ensemble does clearly better by CRPS without it; with noisy data that
+    error lies in the observations and not in the field, and members carry it only if they do clearly better with it.
     """
     found, sight, wanted = [], validator.sight(network, DRAWS), _wanted(validator.judged(DRAWS))
-    for kicked in (1.0, 0.0):
+    for kicked in (0.0, 1.0) if bool(network.observed.any()) else (1.0, 0.0):
         network.kicked.fill_(kicked)
         found.append((_widened(network, validator, sight, wanted), network.widening.clone(), kicked))
-    with_error, without = found
-    best, widening, kicked = without if without[0].crps < CLEARLY * with_error[0].crps else with_error
+    usual, other = found
+    best, widening, kicked = other if _clearly_better(other[0], usual[0]) else usual
     network.widening.copy_(widening)
     network.kicked.fill_(kicked)
     return best
+
+
+def judge_of_ensembles(data: Trajectories, length: int, error: float) -> Validator:
+    """Who judges ensembles of a model with this validation `error`: by forecasts from anywhere, but of a law that is
+    exact, where all that errs is the solver, from first windows alone."""
+    return Validator.of(data, length) if error < EXACT_LAW else Validator.over(data, length)
+
+
+def _clearly_better(one: EnsembleError, other: EnsembleError) -> bool:
+    """By CRPS, and not for covering less."""
+    return one.crps < CLEARLY * other.crps and one.coverage > min(other.coverage, LEVEL) - LESS
 
 
 def _wanted(trajectories: int) -> float:
@@ -70,7 +82,8 @@ def _widened(network: Network, validator: Validator, sight: Sight, wanted: float
         least = min(least, found.crps) if width >= 1 else least
         together = found.astray <= STRAYING and (width <= 1 or found.crps <= DEAR * least)
         low, high = (width, high) if together and found.coverage < wanted else (low, width)
-        if together and abs(found.coverage - wanted) < CLOSE:
+        least_wanted = LEVEL if width == 1 else wanted  # what was claimed stands if it holds on these
+        if together and least_wanted - CLOSE < found.coverage < wanted + CLOSE:
             return found
         if high < NARROW * low:
             return found if together else tried(low)

@@ -29,7 +29,7 @@ from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.training.ahead import ReadAhead
 from greymatch.training.beginning import HELD, Beginning, Build, begun
-from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit
+from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit, judge_of_ensembles
 from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.checks import check_data, check_function, check_same_grid
 from greymatch.training.device import fabric, ranks
@@ -161,9 +161,8 @@ def _saved(problem: Problem, loop: Loop) -> GreyBox:
 def _finished(problem: Problem, loop: Loop) -> GreyBox:
     """The model with its best weights and calibrated draws."""
     loop.load_best()
-    assert isinstance(loop.validator, Validator), "made so in _loop"
-    found = calibrate_forecasts(loop.network, loop.validator)
     train, held_out = (part.to(loop.network.noise.device) for part in (problem.train, problem.held_out))
+    found = calibrate_forecasts(loop.network, judge_of_ensembles(held_out, problem.settings.window, loop.state.best))
     calibrate_parameters(loop.network, held_out)
     calibrate_misfit(loop.network, train, held_out)
     record = _record(loop, problem) | {"validation_coverage": found.coverage}

@@ -14,6 +14,7 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, gather, usable
 from greymatch.errors import GreymatchError
 from greymatch.forecast.ensemble import covered, crps, quantile
+from greymatch.matching.path import widen
 from greymatch.models.latents import Latents, Members
 from greymatch.models.network import Network, Sight
 from greymatch.models.rollout import TOLERANCE, roll_out
@@ -84,20 +85,28 @@ class Validator:
 
     @staticmethod
     def of(data: Trajectories, length: int) -> Validator:
-        # two observations give the velocity that a forecast of order 2 starts with
-        shown = data.mask[:, :length].sum(1).flatten(1).amin(1) >= 2
-        rows = (shown & usable(data, length)[:, length - 1 : length].any(1)).nonzero()[:MOST_TRAJECTORIES, 0]
-        if not len(rows):
-            raise GreymatchError(
-                f"`validation` must hold a trajectory that shows every state twice in its first {length} points (the "
-                f"window) and goes on; the longest has {int(data.lengths.max())} points. Give longer ones, or set a "
-                "smaller `window`."
-            )
-        rows = rows[: max(4, MOST_NUMBERS // data.values[0, length:].numel())]
-        data = data.select(rows.cpu())
-        rows = torch.arange(len(data), device=data.times.device)
-        window = gather(data, rows, torch.full_like(rows, length - 1), length)
-        return Validator(window, data.times[:, length:], data.values[:, length:], data.mask[:, length:], data.inputs)
+        data, _ = _shown(data, length)
+        return Validator._starting(data, length, torch.full_like(data.lengths, length - 1))
+
+    @staticmethod
+    def over(data: Trajectories, length: int) -> Validator:
+        """The same from two windows of each: its first and, of all that have a future, the one in the middle."""
+        data, there = _shown(data, length)
+        order = torch.where(there, torch.arange(there.shape[1], device=there.device), there.shape[1]).sort(1).values
+        middle = order.gather(1, (there.sum(1, keepdim=True) - 1) // 2)
+        ends = torch.cat([torch.full_like(middle, length - 1), middle], 1).flatten()
+        rows = torch.arange(len(data)).repeat_interleave(2)
+        return Validator._starting(data.select(rows), length, ends)
+
+    @staticmethod
+    def _starting(data: Trajectories, length: int, ends: Tensor) -> Validator:
+        """From the windows that end at `ends` (N,) on; what follows may be shorter than of others."""
+        rows = torch.arange(len(data), device=ends.device)
+        window = gather(data, rows, ends, length)
+        after = ends[:, None] + torch.arange(1, data.times.shape[1] - length + 1, device=ends.device)
+        there, at = after < data.times.shape[1], (rows[:, None], after.clamp_max(data.times.shape[1] - 1))
+        seen = data.mask[at] & widen(there, data.mask)
+        return Validator(window, data.times[at].where(there, torch.inf), data.values[at], seen, data.inputs)
 
     def choose(self, network: Network) -> ForecastError:
         """Let the network ask each window itself, if it can, unless the encoder alone is typically better: on rare
@@ -173,6 +182,21 @@ class Validator:
             astray=_astray(scaled),
             reach=reaching(scaled, truth, level),
         )
+
+
+def _shown(data: Trajectories, length: int) -> tuple[Trajectories, Tensor]:
+    """Some of the trajectories that can be forecast from their first window on, and where their windows may end."""
+    # two observations give the velocity that a forecast of order 2 starts with
+    shown, there = data.mask[:, :length].sum(1).flatten(1).amin(1) >= 2, usable(data, length)
+    rows = (shown & there[:, length - 1 : length].any(1)).nonzero()[:MOST_TRAJECTORIES, 0]
+    if not len(rows):
+        raise GreymatchError(
+            f"`validation` must hold a trajectory that shows every state twice in its first {length} points (the "
+            f"window) and goes on; the longest has {int(data.lengths.max())} points. Give longer ones, or set a "
+            "smaller `window`."
+        )
+    rows = rows[: max(4, MOST_NUMBERS // data.values[0, length:].numel())]
+    return data.select(rows.cpu()), there[rows]
 
 
 def _together(parts: Sequence[Members], start: Start) -> tuple[Members, Start]:
