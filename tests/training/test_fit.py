@@ -310,6 +310,13 @@ class Said:
         self.closed = True
 
 
+def test_of_what_was_chosen_only_what_nobody_overruled_is_said(decay: Physics, decays: Decays):
+    said = Said()
+    fit(decay, decays(12), steps=1, progress=said)
+    assert any(text.startswith("window = 14") for text in said.texts)
+    assert not any("training.minutes" in text for text in said.texts)
+
+
 def test_a_resumed_run_reports_its_own_pace(decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path):
     stop = Log(at=15, do=lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
