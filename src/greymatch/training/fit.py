@@ -27,7 +27,6 @@ from greymatch.models.unusual import seen_range
 from greymatch.models.warm import Warm
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
-from greymatch.settings_tree import flat
 from greymatch.training.ahead import ReadAhead
 from greymatch.training.beginning import HELD, Beginning, Build, begun
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit, judge_of_ensembles
@@ -95,7 +94,7 @@ def fit(
     where, resume = together.told(lambda: (run_folder(folder), resume))
     try:
         for choice in found.choices:
-            if flat(settings)[choice.key] == choice.value:  # an argument may have overruled it
+            if settings.updated({choice.key: choice.value}) == settings:  # no argument overruled it
                 shown.say(str(choice))
         with threads(ODE_THREADS if not sample.grid else None):
             model = _fit(Problem(physics, stock, settings, warm), where, resume, list(trackers), shown, machine)
