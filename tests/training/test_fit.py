@@ -150,6 +150,7 @@ def test_every_precision_gives_a_model_that_can_be_saved(
     assert torch.equal(model.forecast(history, [1.0, 2.0], 3).draws, again.forecast(history, [1.0, 2.0], 3).draws)
 
 
+@pytest.mark.usefixtures("roughly")
 @pytest.mark.parametrize("grid", [(6,), (5, 4)])
 def test_fields_on_grids_fit(grid: tuple[int, ...]):
     axes = ("y", "x")[2 - len(grid) :]
