@@ -21,7 +21,7 @@ from greymatch.weather.model.model import WeatherModel
 from greymatch.weather.settings import WeatherSettings
 from greymatch.weather.training.train import train
 
-MOST_STEPS, MOST_TRAJECTORIES, MOST_DRAWS = 30, 12, 20
+MOST_STEPS, MOST_TRAJECTORIES, MOST_DRAWS = 8, 12, 20
 SMALL = {"training.validations": 1, "training.batch": 32, "encoder.width": 16, "residual.width": 16}
 
 
