@@ -88,6 +88,7 @@ def _weights(model: GreyBox) -> dict[str, Any]:
     return {name: value.numpy() for name, value in model.network.state_dict().items()}
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_fit_goes_through_the_store_and_resumes_where_it_was(
     decay: Physics, store: Store, shelved: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
