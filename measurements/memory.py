@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 
 RESULTS = Path(__file__).parents[1] / "results" / "measurements"
-STEP, CHUNK, PART = 0.1, (256, 512), 16 * 256
+STEP, CHUNK, PART, SHELF = 0.1, (256, 512), 16 * 256, 64
 
 
 def written(path: Path, trajectories: int, points: int) -> Path:
@@ -34,33 +34,37 @@ def written(path: Path, trajectories: int, points: int) -> Path:
     return path
 
 
-def fitted(path: Path, lazy: bool, steps: int, net_alone: bool) -> int:
+def fitted(path: Path, lazy: bool, steps: int, net_alone: bool, shelf: int = SHELF) -> int:
     """Fit, and give this process's largest memory in kilobytes."""
     import greymatch as gm
 
     physics = gm.Physics(lambda t, x, p: {"x": -p.k * x.x}, ["x"], {"k": gm.Uniform(0.5, 5)}, order=2)
     small = {"encoder.width": 32, "residual.width": 32, "training.batch": 64, "training.validations": 1}
     small |= {"residual.products": 0, "residual.curves": ()} if net_alone else {}
-    settings = gm.Settings(window=26).updated({"data.shelf": 64, "data.noise": 0.0, **small})
+    settings = gm.Settings(window=26).updated({"data.shelf": shelf, "data.noise": 0.0, **small})
     gm.fit(physics, gm.read(path, lazy=lazy), settings=settings, steps=steps, quiet=True)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def measured(path: Path, lazy: bool, steps: int, net_alone: bool = False) -> float:
+def measured(path: Path, lazy: bool, steps: int, net_alone: bool = False, shelf: int = SHELF) -> float:
     """The same in a process of its own, in megabytes."""
-    words = [sys.executable, __file__, "--fit", str(path), "--steps", str(steps)]
+    words = [sys.executable, __file__, "--fit", str(path), "--steps", str(steps), "--shelf", str(shelf)]
     words += ["--lazy"] * lazy + ["--net-alone"] * net_alone
     return int(subprocess.run(words, check=True, capture_output=True, text=True).stdout) / 1024
 
 
-def compared(cases: dict[str, tuple[int, int]], steps: int, net_alone: bool = False) -> list[dict[str, Any]]:
-    """A row for each store; `net_alone` leaves out the search for a law to begin with, which takes long."""
+def compared(
+    cases: dict[str, tuple[int, int]], steps: int, net_alone: bool = False, shelf: int = SHELF
+) -> list[dict[str, Any]]:
+    """A row for each store; `net_alone` leaves out the search for a law to begin with, which takes long, and so does
+    calibration on a `shelf` of many trajectories."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, (trajectories, points) in cases.items():
             store = written(Path(folder) / f"{trajectories}x{points}.zarr", trajectories, points)
             row = {"store": name, "trajectories": trajectories, "points": points}
-            row |= {"store_mb": trajectories * points * 8 / 2**20, "lazy_mb": measured(store, True, steps, net_alone)}
+            row["store_mb"] = trajectories * points * 8 / 2**20
+            row["lazy_mb"] = measured(store, True, steps, net_alone, shelf)
             rows.append(row)
             print(row, flush=True)
     return rows
@@ -86,12 +90,13 @@ CASES = {
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--shelf", type=int, default=SHELF, help=argparse.SUPPRESS)
     parser.add_argument("--fit", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--lazy", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--net-alone", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.fit:
-        print(fitted(asked.fit, asked.lazy, asked.steps, asked.net_alone))
+        print(fitted(asked.fit, asked.lazy, asked.steps, asked.net_alone, asked.shelf))
         raise SystemExit
     found = compared(CASES, asked.steps)
     RESULTS.mkdir(parents=True, exist_ok=True)

@@ -20,12 +20,14 @@ from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
 from greymatch.matching.interpolants import interpolant
+from greymatch.models import clean
 from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
 from greymatch.settings import Settings
 from greymatch.systems import pendulum
+from greymatch.training import calibration, certainty, validation
 from greymatch.training.fit import fit
 from greymatch.weather.fields import FORECAST
 from greymatch.weather.layouts import wb1
@@ -57,6 +59,18 @@ def seed() -> int:
     np.random.seed(value)  # noqa: NPY002 - the legacy generator is the one that is global
     torch.manual_seed(value)
     return value
+
+
+@pytest.fixture
+def roughly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few draws, trajectories and steps for what ends a fit, where a test runs much and judges no forecast: a model of
+    few steps is slow to solve, and to calibrate it takes far longer than they."""
+    for name, value in {"CLOSE": 1.0, "NARROW": 1e9, "DRAWS": 4, "MOST_TRAJECTORIES": 4}.items():
+        monkeypatch.setattr(calibration, name, value)
+    monkeypatch.setattr(certainty, "MOST_TRAJECTORIES", 4)
+    monkeypatch.setattr(validation, "MOST_TRAJECTORIES", 4)
+    monkeypatch.setattr(clean, "STEPS", {1: clean.NEAR, 2: clean.THROUGH})
+    monkeypatch.setattr(clean, "SWEEPS", 1)
 
 
 @pytest.fixture(scope="session")

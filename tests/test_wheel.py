@@ -11,11 +11,14 @@ import sysconfig
 import tomllib
 import venv
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from importlib.metadata import Distribution, PathDistribution, distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 pytestmark = pytest.mark.timeout(900)
 ROOT = Path(__file__).parents[1]
@@ -23,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment that was empty before the wheel and its pinned dependencies were installed into it."""
+    """An environment that holds the wheel and its pinned dependencies, and nothing else."""
 
     root: Path
 
@@ -66,9 +69,46 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     made = Environment(tmp_path_factory.mktemp("environment"))
     venv.create(made.root, symlinks=os.name != "nt")
+    if os.name != "nt":
+        link(dependencies(wheel), made.packages)
     pip = (sys.executable, "-m", "pip", "--python", str(made.scripts / "python"), "--disable-pip-version-check")
     run(*pip, "install", "--quiet", "-c", str(ROOT / "constraints.txt"), str(wheel), cwd=made.root, seconds=600)
     return made
+
+
+def dependencies(wheel: Path) -> Collection[Distribution]:
+    """What the wheel asks for, and that in turn, as far as it is installed here as pinned: pip fetches the rest."""
+    (metadata,) = [part for part in zipfile.Path(wheel).iterdir() if part.name.endswith(".dist-info")]
+    found: dict[tuple[str, ...], Distribution] = {}
+    collect(PathDistribution(metadata), set(), installed_as_pinned(), found)
+    return found.values()
+
+
+def collect(
+    asking: Distribution, extras: set[str], here: Mapping[str, Distribution], found: dict[tuple[str, ...], Distribution]
+) -> None:
+    for need in map(Requirement, asking.requires or ()):
+        applies = need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in ("", *extras))
+        name = canonicalize_name(need.name)
+        key = (name, *sorted(need.extras))
+        if applies and name in here and key not in found:
+            found[key] = here[name]
+            collect(here[name], need.extras, here, found)
+
+
+def installed_as_pinned() -> Mapping[str, Distribution]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = {canonicalize_name(pin.name): pin for pin in map(Requirement, (x for x in lines if x and x[0] != "#"))}
+    here = {canonicalize_name(one.name): one for one in distributions()}
+    return {name: one for name, one in here.items() if name in pins and one.version in pins[name].specifier}
+
+
+def link(packages: Collection[Distribution], folder: Path) -> None:
+    """As if installed: to copy them takes a minute or more."""
+    for package in packages:
+        for name in {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}:
+            if not (folder / name).exists():
+                (folder / name).symlink_to(str(package.locate_file(name)))
 
 
 def test_wheel_holds_the_whole_package_and_nothing_else(wheel: Path) -> None:

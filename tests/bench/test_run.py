@@ -15,6 +15,8 @@ from greymatch.forecast.scores import score
 from greymatch.models.file import load
 from greymatch.systems.system import System
 
+pytestmark = pytest.mark.usefixtures("roughly")
+
 
 def test_a_run_is_one_file_that_tells_all(small_system: System, tmp_path: Path) -> None:
     out = tmp_path / "pendulum-vgb-dm-1.json"

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("roughly")
+
 USER = ("--physics", "swing.py:physics", "--data", "train.csv", "--trajectory", "id", "--time", "t")
 
 

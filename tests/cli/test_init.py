@@ -10,7 +10,6 @@ import xarray as xr
 import greymatch as gm
 from greymatch.cli.init import rate
 from greymatch.cli.physics_file import load_physics
-from greymatch.training import calibration
 
 TINY = ("--steps", 3, "--set", "training.batch=8", "--set", "training.validations=1", "--set", "residual.products=0")
 
@@ -21,12 +20,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("roughly")
 @pytest.mark.parametrize(("kind", "file"), [("first", "a.csv"), ("second", "a.csv"), ("field", "a.nc")])
-def test_a_starter_runs_as_written(
-    greymatch, here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, file: str
-) -> None:
-    monkeypatch.setattr(calibration, "CLOSE", 1.0)  # a model of three steps has draws that are slow to solve
-    monkeypatch.setattr(calibration, "DRAWS", 4)
+def test_a_starter_runs_as_written(greymatch, here: Path, kind: str, file: str) -> None:
     made = greymatch("init", "a", "--kind", kind, "--example", "--json")
     assert made.code == 0, made.err
     assert made.json["written"] == ["a.py", "a.toml", file]

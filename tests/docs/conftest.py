@@ -14,7 +14,6 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.models.greybox import GreyBox
 from greymatch.physics.physics import Physics
 from greymatch.systems.system import System
-from greymatch.training import calibration
 from greymatch.training.fit import fit, suited
 from greymatch.training.run import fingerprint
 from greymatch.weather.archive import Archive
@@ -22,7 +21,7 @@ from greymatch.weather.model.model import WeatherModel
 from greymatch.weather.settings import WeatherSettings
 from greymatch.weather.training.train import train
 
-MOST_STEPS, MOST_TRAJECTORIES, MOST_DRAWS = 30, 12, 20
+MOST_STEPS, MOST_TRAJECTORIES, MOST_DRAWS = 8, 12, 20
 SMALL = {"training.validations": 1, "training.batch": 32, "encoder.width": 16, "residual.width": 16}
 
 
@@ -30,7 +29,7 @@ SMALL_WEATHER = {"net.width": 4, "net.source_width": 4, "training.batch": 4, "tr
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, atmosphere: Path) -> None:
+def hurried(monkeypatch: pytest.MonkeyPatch, roughly: None, tmp_path: Path, atmosphere: Path) -> None:
     """An empty folder, in which everything is small."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "atmosphere").symlink_to(atmosphere)
@@ -38,8 +37,6 @@ def hurried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, atmosphere: Path) -
     monkeypatch.setattr(greymatch.weather, "train", _train)
     monkeypatch.setattr(System, "data", _data)
     monkeypatch.setattr(GreyBox, "forecast", _fewer_draws(GreyBox.forecast))
-    monkeypatch.setattr(calibration, "CLOSE", 1.0)
-    monkeypatch.setattr(calibration, "DRAWS", 4)
 
 
 def _fit(physics: Physics, data: Trajectories | Store, **asked: Any) -> GreyBox:

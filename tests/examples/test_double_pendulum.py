@@ -38,6 +38,7 @@ def test_the_gain_is_written(example: dict[str, Any], tmp_path: Path):
     assert json.loads((tmp_path / "double-pendulum.json").read_text())["seeds"] == 3
 
 
+@pytest.mark.usefixtures("roughly")
 def test_it_runs_and_compares_both_starts(example: dict[str, Any], capsys: pytest.CaptureFixture[str]):
     found = example["main"](budgets=(2,), seeds=1, trajectories=12, single_steps=2)
     assert set(found[2]) == {"at random", "single pendulum"}

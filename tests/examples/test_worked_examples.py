@@ -65,8 +65,8 @@ def test_its_files_are_read_back(example: ModuleType, tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_it_ends_in_a_table_and_a_figure(example: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("greymatch.training.calibration.CLOSE", 1.0)
+@pytest.mark.usefixtures("roughly")
+def test_it_ends_in_a_table_and_a_figure(example: ModuleType, tmp_path: Path):
     small = {"data": FEW[example.__name__], "draws": 4, "steps": 2}
     run = importlib.import_module("judging").ran
     result: dict[str, Any] = run(example.problem, example.figure, 1.0, 1, tmp_path, **small)

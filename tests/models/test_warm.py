@@ -109,6 +109,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path):
         Warm.of(tmp_path / "none.safetensors")
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_resumed_run_must_start_from_the_same_model(small_model: GreyBox, swings: Swings, tmp_path: Path):
     settings: Settings = small_model.settings
     fit(pendulum.physics, swings[0], start=small_model, settings=settings, steps=1, folder=tmp_path, quiet=True)

@@ -119,6 +119,7 @@ def test_the_record_tells_how_the_model_was_made(learned: GreyBox, decays: Decay
 # --- kinds of problems
 
 
+@pytest.mark.usefixtures("roughly")
 def test_every_method_fits_and_forecasts(decay: Physics, decays: Decays, tiny: Settings):
     data = decays(12)
     for method in ("vgb-dm", "gb-dm", "vbb-dm"):
@@ -150,6 +151,7 @@ def test_every_precision_gives_a_model_that_can_be_saved(
     assert torch.equal(model.forecast(history, [1.0, 2.0], 3).draws, again.forecast(history, [1.0, 2.0], 3).draws)
 
 
+@pytest.mark.usefixtures("roughly")
 @pytest.mark.parametrize("grid", [(6,), (5, 4)])
 def test_fields_on_grids_fit(grid: tuple[int, ...]):
     axes = ("y", "x")[2 - len(grid) :]
@@ -192,6 +194,7 @@ def test_inputs_that_end_before_the_recording_are_refused(tiny: Settings, decays
         fit(physics, early, settings=tiny, steps=5, quiet=True)
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_state_that_stands_still_does_no_harm(tiny: Settings, decays: Decays):
     data = decays(12)
     values = torch.cat([data.values, torch.full_like(data.values, 3.7)], 2)
@@ -249,12 +252,14 @@ def test_units_do_not_matter(decays: Decays, tiny: Settings):
 # --- the same seed, the same model
 
 
+@pytest.mark.usefixtures("roughly")
 def test_the_same_seed_gives_the_same_model_bit_by_bit(decay: Physics, decays: Decays, tiny: Settings):
     one, two, other = (fit(decay, decays(12), settings=tiny, seed=seed, quiet=True) for seed in (3, 3, 4))
     assert same(one, two)
     assert not same(one, other)
 
 
+@pytest.mark.usefixtures("roughly")
 def test_global_generators_are_left_alone_and_do_not_matter(decay: Physics, decays: Decays, tiny: Settings, seed: int):
     before = torch.get_rng_state(), random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002 # pyright: ignore[reportIndexIssue, reportAttributeAccessIssue, reportArgumentType]
     one = fit(decay, decays(12), settings=tiny, quiet=True)
@@ -268,6 +273,7 @@ def test_global_generators_are_left_alone_and_do_not_matter(decay: Physics, deca
 # --- stopping and resuming
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_run_stopped_by_ctrl_c_goes_on_as_if_it_had_not_been(
     decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path
 ):
@@ -553,6 +559,7 @@ def test_clean_data_are_left_alone(decay: Physics, decays: Decays, tiny: Setting
     assert auto.noise == ()
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_noisy_run_that_was_stopped_goes_on_as_if_it_had_not_been(
     decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path
 ):

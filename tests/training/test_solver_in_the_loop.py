@@ -65,6 +65,7 @@ def test_saved_is_loaded(learned: dict[str, GreyBox], decays: Decays, decay: Phy
     assert torch.equal(one, two)
 
 
+@pytest.mark.usefixtures("roughly")
 @pytest.mark.parametrize("method", METHODS)
 def test_resumed_is_uninterrupted(decay: Physics, decays: Decays, short: Settings, tmp_path: Path, method: str):
     class Stop:

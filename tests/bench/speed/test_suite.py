@@ -20,6 +20,7 @@ def test_parts_that_are_not_there_are_refused() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("roughly")
 def test_every_part_that_needs_a_model_runs(tiny: Sizes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "GOALS", {"lorenz": 6.0})  # a field is trained on among the convolutions
     monkeypatch.setattr(training, "WIDE", {"residual.kernel": 3, "training.batch": 2, "residual.width": 4})
