@@ -34,8 +34,12 @@ class Choice:
     def run(self, system: str, method: str, seed: int, changes: Mapping[str, Any] | None = None, **more: Any) -> Run:
         """One run; what a variant changes, it changes on top of what the user set."""
         merged = {**self.changes, **(changes or {})}
-        shared = {"val": self.val, "test": self.test, "data": self.data.get(system)}
+        shared = {"val": self.val, "test": self._tested(system), "data": self.data.get(system)}
         return Run(system, method, seed, merged, self.draws, **shared | more)
+
+    def _tested(self, system: str) -> int | None:
+        """Of fields a quarter of so many: each has more numbers than many trajectories, and takes longer."""
+        return max(1, self.test // 4) if self.test and system_named(system).physics.grid else self.test
 
     def within(self, minutes: float) -> dict[str, Any]:
         """The budget of a benchmark that has many runs, unless the user set one."""

@@ -173,9 +173,7 @@ class Network(nn.Module):
 
         Where a forecast starts belongs to it, but of a field, where every pixel would be a number to find.
         """
-        law = Laplace.of(self.encoder(self.informed(features), None, sample=False))
-        if window.length >= FEWEST_POINTS:
-            law = self.ask(self.evidence(window), law, self.dynamics.scales_top * features.amplitude)
+        law = self._told(window, features)
         if window.smooth is None:
             return self.trace(window, law, features.amplitude)[0]
         if self.physics.grid:
@@ -185,6 +183,18 @@ class Network(nn.Module):
         rows, back = self._few_at_once(window, law)
         parts = [shot(self.dynamics, self.scales, window.select(i), self.observed, law.select(i)) for i in rows]
         return Laplace.joined(parts).select(back)
+
+    def _told(self, window: Window, features: Features) -> Laplace:
+        """The same by what it shows of the field alone."""
+        law = Laplace.of(self.encoder(self.informed(features), None, sample=False))
+        if window.length < FEWEST_POINTS:
+            return law
+        return self.ask(self.evidence(window), law, self.dynamics.scales_top * features.amplitude)
+
+    def misfit(self, window: Window) -> Tensor:
+        """How badly the field explains each window (B,), see `Laplace`: without noise, no path tells more of it."""
+        features = self.features(window)
+        return (self._told if window.smooth is None else self._asked)(window, features).misfit
 
     def trace(self, window: Window, told: Laplace, amplitude: Tensor) -> tuple[Laplace, Tensor]:
         """The posterior of windows without noise by paths through them, some windows at a time; and how near these
