@@ -34,12 +34,13 @@ class Choice:
     def run(self, system: str, method: str, seed: int, changes: Mapping[str, Any] | None = None, **more: Any) -> Run:
         """One run; what a variant changes, it changes on top of what the user set."""
         merged = {**self.changes, **(changes or {})}
-        shared = {"val": self.val, "test": self._tested(system), "data": self.data.get(system)}
-        return Run(system, method, seed, merged, self.draws, **shared | more)
+        shared = {"val": self._fewer(system, self.val, 2), "test": self._fewer(system, self.test, 4)}
+        return Run(system, method, seed, merged, self.draws, **shared | {"data": self.data.get(system)} | more)
 
-    def _tested(self, system: str) -> int | None:
-        """Of fields a quarter of so many: each has more numbers than many trajectories, and takes longer."""
-        return max(1, self.test // 4) if self.test and system_named(system).physics.grid else self.test
+    @staticmethod
+    def _fewer(system: str, count: int | None, times: int) -> int | None:
+        """Of fields so many times fewer: each has more numbers than many trajectories, and takes longer."""
+        return max(1, count // times) if count and system_named(system).physics.grid else count
 
     def within(self, minutes: float) -> dict[str, Any]:
         """The budget of a benchmark that has many runs, unless the user set one."""
