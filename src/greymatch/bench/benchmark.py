@@ -34,8 +34,9 @@ class Choice:
     def run(self, system: str, method: str, seed: int, changes: Mapping[str, Any] | None = None, **more: Any) -> Run:
         """One run; what a variant changes, it changes on top of what the user set."""
         merged = {**self.changes, **(changes or {})}
-        shared = {"val": self._fewer(system, self.val, 2), "test": self._fewer(system, self.test, 4)}
-        return Run(system, method, seed, merged, self.draws, **shared | {"data": self.data.get(system)} | more)
+        shared: dict[str, Any] = {"data": self.data.get(system)}
+        shared |= {"val": self._fewer(system, self.val, 2), "test": self._fewer(system, self.test, 4)}
+        return Run(system, method, seed, merged, self.draws, **shared | more)
 
     @staticmethod
     def _fewer(system: str, count: int | None, times: int) -> int | None:
