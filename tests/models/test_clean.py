@@ -235,3 +235,29 @@ def test_a_path_is_found_where_it_passes_a_saddle(greybox):
         law, near = traced(network.dynamics, network.scales, window, torch.ones(2, 3), told)
     assert bool(near.isfinite().all())
     torch.testing.assert_close(law.latents().eps.double(), true, atol=1e-4, rtol=0)
+
+
+def test_what_the_cells_of_a_field_tell_counts_as_the_root_of_their_number(greybox):
+    """Four times as many copies of a ring, side by side as a grid, tell twice as much, not four times."""
+    times, angle = torch.arange(8).double() * 0.1, 2 * torch.pi * torch.arange(16) / 16
+    rate = 0.6 * (2 - 2 * math.cos(2 * math.pi / 16))
+    ring = (-rate * times).exp()[:, None] * angle.cos()
+
+    def spread(copies: int) -> float:
+        values = ring[None, :, None, None].expand(4, -1, -1, copies, -1).clone()
+        mask = torch.ones_like(values, dtype=torch.bool)
+        data = Trajectories(("u",), times.repeat(4, 1), values, mask, np.arange(4), grid=("y", "x"))
+        physics = Physics(
+            lambda t, x, p: {"u": p.k * laplacian(x.u, 1.0)},
+            ["u"],
+            {"k": Normal(0.7, 0.2)},
+            complete=("u",),
+            grid=("y", "x"),
+        )
+        network = greybox(physics, data, window=6).network
+        with torch.no_grad():
+            own = network.look(last_window(data, 6), refine=True).own
+        assert own is not None
+        return float(own.spread[0, 0])
+
+    assert spread(16) == pytest.approx(2**-0.5 * spread(4), rel=0.05)

@@ -98,7 +98,8 @@ def _closest(shooting: Shooting, guess: Guess, near: float) -> Closest:
         cost = left + path.bend
         unit = cost.clamp_min(THROUGH)[:, None]
         # what is left on the way is no noise, for which the prior would pull parameters away from what data tell
-        square, step = swept(wrong / unit, slopes / unit[..., None], shooting.unknown(guess), prior=THROUGH / unit)
+        weight, prior = _shared(shooting.window) / unit, THROUGH / unit
+        square, step = swept(wrong * weight, slopes * weight[..., None], shooting.unknown(guess), prior)
         cost = cost.where(square.isfinite().all(-1).all(-1), torch.inf).nan_to_num(torch.inf)
         known = shooting.experienced(guess, path)
         found = Closest(known, cost, square)
@@ -111,6 +112,11 @@ def _closest(shooting: Shooting, guess: Guess, near: float) -> Closest:
         going, shooting = going[goes_on], shooting.select(goes_on)
     assert best is not None, "there is a first sweep"
     return best
+
+
+def _shared(window: Window) -> float:
+    """What misfits weigh: neighbours on a grid err together, so evidence grows with the root of its cells."""
+    return window.values.shape[3:].numel() ** -0.25
 
 
 def _left(wrong: Tensor, window: Window) -> Tensor:

@@ -14,9 +14,9 @@ from greymatch.errors import GreymatchError
 if TYPE_CHECKING:
     from greymatch.bench.benchmark import Benchmark, Choice
 
-QUICK = {"training.minutes": 0.25, "training.steps": None, "training.validations": 6}
+QUICK = {"training.minutes": 0.2, "training.steps": None, "training.validations": 6}
 OWN_OPTIONS = {"method": "--methods", "training.seed": "--seeds"}
-QUICK_DRAWS, QUICK_VAL, QUICK_TEST = 5, 6, 40
+QUICK_DRAWS, QUICK_VAL, QUICK_TEST = 5, 4, 40
 
 
 @dataclass(frozen=True)
