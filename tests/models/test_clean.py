@@ -248,7 +248,7 @@ def test_what_the_cells_of_a_field_tell_counts_as_the_root_of_their_number(greyb
         mask = torch.ones_like(values, dtype=torch.bool)
         data = Trajectories(("u",), times.repeat(4, 1), values, mask, np.arange(4), grid=("y", "x"))
         physics = Physics(
-            lambda t, x, p: {"u": p.k * laplacian(x.u, 1.0)},
+            lambda t, x, p: {"u": p.k * laplacian(x.u, (1.0, 1.0))},
             ["u"],
             {"k": Normal(0.7, 0.2)},
             complete=("u",),
