@@ -81,7 +81,7 @@ def test_quick_keeps_to_a_folder_of_its_own_and_says_so(
     assert not list(tmp_path.glob("*.*"))
     assert "Short runs" in (tmp_path / "quick" / "consistency.md").read_text()
     kept = json.loads((tmp_path / "quick" / "runs" / "pendulum-gb-dm-4.json").read_text())
-    assert (kept["val"], kept["test"], kept["draws"], kept["trajectories"]["train"]) == (6, 40, 5, 16)
+    assert (kept["val"], kept["test"], kept["draws"], kept["trajectories"]["train"]) == (4, 40, 5, 16)
 
 
 def test_a_failed_run_ends_with_1_and_names_its_log(greymatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
