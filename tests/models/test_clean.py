@@ -18,7 +18,7 @@ from greymatch.models.network import Network
 from greymatch.models.shooting import Shooting
 from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Physics
-from greymatch.physics.priors import Normal
+from greymatch.physics.priors import Normal, Uniform
 
 Damped = tuple[Network, Trajectories, torch.Tensor, torch.Tensor]
 Hunters = tuple[Network, Trajectories, torch.Tensor]
@@ -261,3 +261,33 @@ def test_what_the_cells_of_a_field_tell_counts_as_the_root_of_their_number(greyb
         return float(own.spread[0, 0])
 
     assert spread(16) == pytest.approx(2**-0.5 * spread(4), rel=0.05)
+
+
+def test_a_fields_law_does_not_depend_on_where_the_search_began(greybox):
+    """Far from the middle of a uniform prior slopes change fast: those of a first guess would not do."""
+    times, angle = torch.arange(8).double() * 0.3, 2 * torch.pi * torch.arange(16) / 16
+    k = torch.tensor([1.15, 0.2, 1.25, 0.15], dtype=torch.float64)
+    waves = (-k[:, None] * (2 - 2 * math.cos(2 * math.pi / 16)) * times).exp()[..., None] * angle.cos()
+    waves = waves[:, :, None]
+    data = Trajectories(
+        ("u",), times.repeat(4, 1), waves, torch.ones_like(waves, dtype=torch.bool), np.arange(4), grid=("x",)
+    )
+    physics = Physics(
+        lambda t, x, p: {"u": p.k * laplacian(x.u, 1.0, dims=1)},
+        ["u"],
+        {"k": Uniform(0.1, 1.3)},
+        complete=("u",),
+        grid=("x",),
+    )
+    network = greybox(physics, data, window=8).network
+    true = torch.nn.functional.pad(physics.params["k"].pull(k)[:, None], (0, network.settings.encoder.latents)).float()
+
+    def law(off: float) -> Laplace:
+        size = true.shape[1]
+        told = Laplace(true + off, torch.eye(size).repeat(4, 1, 1), torch.zeros(4), free=1)
+        with torch.no_grad():
+            return traced(network.dynamics, network.scales, last_window(data, 8), torch.ones(4, 1), told)[0]
+
+    near, far = law(0.0), law(0.3)
+    torch.testing.assert_close(far.latents().eps, near.latents().eps, atol=1e-5, rtol=0)
+    torch.testing.assert_close(far.spread, near.spread, atol=0, rtol=0.01)

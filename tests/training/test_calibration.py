@@ -30,6 +30,8 @@ class Ideal:
         self.trajectories, self.loosest, self.dearest = trajectories, loosest, dearest
         self.right, self.harm, self.solved = right, harm, 0
 
+    each = 1
+
     def judged(self, draws: int) -> int:
         return self.trajectories
 
@@ -119,6 +121,13 @@ def test_few_ensembles_are_solved_for_it(right: float):
 def test_few_trajectories_must_show_more(trajectories: int, wanted: float):
     found = calibrate_forecasts(Widened(), Ideal(2.0, trajectories=trajectories))  # pyright: ignore[reportArgumentType]
     assert found.coverage == pytest.approx(wanted, abs=0.01)
+
+
+def test_windows_of_one_trajectory_count_once():
+    judge = Ideal(2.0, trajectories=120)
+    judge.each = 2
+    found = calibrate_forecasts(Widened(), judge)  # pyright: ignore[reportArgumentType]
+    assert found.coverage == pytest.approx(0.915, abs=0.01)
 
 
 def test_what_was_claimed_stands_if_it_holds_on_few_trajectories():

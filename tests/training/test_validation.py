@@ -57,6 +57,17 @@ def test_forecasts_over_a_trajectory_start_at_its_first_and_its_middle_window(de
     assert found.mse == pytest.approx(sum(float(part.sum()) for part in each) / count, rel=1e-4)
 
 
+def test_no_forecast_starts_where_too_little_is_seen(decays: Decays, tiny: Settings):
+    """Later on, the state is seen once in any window: no velocity could be told there."""
+    data = decays(20)
+    mask = data.mask.clone()
+    mask[:, tiny.window :] = False
+    mask[:, tiny.window + 2 :: tiny.window] = True
+    judge = Validator.over(replace(data, mask=mask), tiny.window)
+    assert bool((judge.window.mask.sum(1) >= 2).all())
+    assert judge.each == 2
+
+
 def test_only_what_was_observed_is_judged(decays: Decays, tiny: Settings):
     data = decays(20)
     network = untrained(still(), data, tiny.updated({"encoder.refine": False}))

@@ -9,7 +9,7 @@ the answer of matching stands. A field is asked so at validation and after; no s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ FAINT, HOPEFUL = 0.3, 0.03  # misfit relative to a window's spread, of a path th
 NEAR, THROUGH = 1e-3, 1e-5  # that is worth more steps, and that goes through
 STEPS = {2: NEAR, 8: THROUGH}  # over a window's usual spacing, and how near they must bring a path
 SWEEPS, FIRST, GAIN = 10, 6, 0.9  # of Gauss-Newton; near a path, or after the first few, each must leave so much less
-LEARNING = 2  # sweeps, after which it is known how the path of a field moves
+LEARNING = 2  # sweeps with as many steps, after which it is known how the path of a field moves
 STENCIL = 7
 ROOM = 0.1  # how far off a start may be, in spreads of the data
 MOST = 0.9  # of what is seen of each state must be as near
@@ -100,15 +100,15 @@ def _closest(shooting: Shooting, guess: Guess, near: float) -> Closest:
         # what is left on the way is no noise, for which the prior would pull parameters away from what data tell
         weight, prior = _shared(shooting.window) / unit, THROUGH / unit
         square, step = swept(wrong * weight, slopes * weight[..., None], shooting.unknown(guess), prior)
-        cost = cost.where(square.isfinite().all(-1).all(-1), torch.inf).nan_to_num(torch.inf)
-        known = shooting.experienced(guess, path)
-        found = Closest(known, cost, square)
+        cost = cost.where(square.isfinite().all(-1).all(-1), torch.inf).nan_to_num(torch.inf, torch.inf)
+        found = Closest(replace(guess, moves=None), cost, square)
         gained = cost < GAIN * (best.cost[going] if best else torch.inf)
         best = best.better(going, found) if best else found
         goes_on = (left < (FAINT if sweep == 1 else HOPEFUL)) & (gained | ((cost > near) & (sweep < FIRST)))
         if not bool(goes_on.any()):
             break
-        guess = shooting.after(known if sweep >= LEARNING else guess, path, step).select(goes_on)
+        known = shooting.experienced(guess, path) if sweep >= LEARNING else guess
+        guess = shooting.after(known, path, step).select(goes_on)
         going, shooting = going[goes_on], shooting.select(goes_on)
     assert best is not None, "there is a first sweep"
     return best

@@ -46,10 +46,8 @@ class Guess:
         return Guess(self.latents[rows], self.nodes[rows], None if self.moves is None else self.moves[rows])
 
     def put(self, rows: Tensor, other: Guess) -> Guess:
-        """These with those of `rows` (n,) replaced by others."""
-        moves = None if self.moves is None or other.moves is None else self.moves.index_put((rows,), other.moves)
-        latents, nodes = self.latents.index_put((rows,), other.latents), self.nodes.index_put((rows,), other.nodes)
-        return Guess(latents, nodes, moves)
+        """These with those of `rows` (n,) replaced by others; how paths move is not kept."""
+        return Guess(self.latents.index_put((rows,), other.latents), self.nodes.index_put((rows,), other.nodes))
 
     def where(self, better: Tensor, other: Guess) -> Guess:
         """This one of the windows (B,) of which it is better, the other of all others."""

@@ -75,13 +75,15 @@ class EnsembleError:
 
 @dataclass(frozen=True)
 class Validator:
-    """Forecasts from the first window of each validation trajectory to its end, with the posterior's means."""
+    """Forecasts from the first window of validation trajectories to their end, with the posterior's means; or from so
+    many windows of `each`."""
 
     window: Window
     times: Tensor
     truth: Tensor
     seen: Tensor
     signals: Signals | None
+    each: int = 1
 
     @staticmethod
     def of(data: Trajectories, length: int) -> Validator:
@@ -96,7 +98,7 @@ class Validator:
         middle = order.gather(1, (there.sum(1, keepdim=True) - 1) // 2)
         ends = torch.cat([torch.full_like(middle, length - 1), middle], 1).flatten()
         rows = torch.arange(len(data)).repeat_interleave(2)
-        return Validator._starting(data.select(rows), length, ends)
+        return replace(Validator._starting(data.select(rows), length, ends), each=2)
 
     @staticmethod
     def _starting(data: Trajectories, length: int, ends: Tensor) -> Validator:
@@ -148,12 +150,12 @@ class Validator:
         )
 
     def sight(self, network: Network, draws: int) -> Sight:
-        """What is known of the trajectories that an ensemble of so many draws is judged on."""
+        """What is known of the windows that an ensemble of so many draws is judged by."""
         with torch.no_grad():
             return network.look(self.window.select(torch.arange(self.judged(draws), device=self.times.device)))
 
     def judged(self, draws: int) -> int:
-        """How many trajectories an ensemble of so many draws is judged on."""
+        """By how many windows an ensemble of so many draws is judged."""
         fitting = NUMBERS_FOR_COVERAGE // (draws * self.truth[0].numel())
         return max(1, min(len(self.times), MOST_FOR_COVERAGE, fitting))
 
@@ -196,7 +198,15 @@ def _shown(data: Trajectories, length: int) -> tuple[Trajectories, Tensor]:
             "smaller `window`."
         )
     rows = rows[: max(4, MOST_NUMBERS // data.values[0, length:].numel())]
-    return data.select(rows.cpu()), there[rows]
+    chosen = data.select(rows.cpu())
+    return chosen, there[rows] & _twice(chosen.mask, length)
+
+
+def _twice(mask: Tensor, length: int) -> Tensor:
+    """Whether the window that ends at each point (N, T) shows each state twice, in every cell of a grid."""
+    count = mask.cumsum(1, dtype=torch.int32)
+    count[:, length:] = count[:, length:] - count[:, :-length].clone()
+    return (count >= 2).flatten(2).all(2)
 
 
 def _together(parts: Sequence[Members], start: Start) -> tuple[Members, Start]:
