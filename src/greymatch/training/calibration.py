@@ -39,7 +39,7 @@ def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError
     unexplained as a constant one, unless the ensemble does clearly better by CRPS without it; with noisy data that
     error lies in the observations and not in the field, and members carry it only if they do clearly better with it.
     """
-    found, sight, wanted = [], validator.sight(network, DRAWS), _wanted(validator.judged(DRAWS) // validator.each)
+    found, sight, wanted = [], validator.sight(network, DRAWS), _wanted(-(-validator.judged(DRAWS) // validator.each))
     for kicked in (0.0, 1.0) if bool(network.observed.any()) else (1.0, 0.0):
         network.kicked.fill_(kicked)
         found.append((_widened(network, validator, sight, wanted), network.widening.clone(), kicked))
@@ -63,7 +63,7 @@ def _clearly_better(one: EnsembleError, other: EnsembleError) -> bool:
 
 def _wanted(trajectories: int) -> float:
     """The coverage that so few must show for the next one to have that of the level: none of them is like it."""
-    return min(LEVEL * (trajectories + 1) / max(1, trajectories), SUREST)
+    return min(LEVEL * (trajectories + 1) / trajectories, SUREST)
 
 
 def _widened(network: Network, validator: Validator, sight: Sight, wanted: float) -> EnsembleError:
