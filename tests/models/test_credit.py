@@ -32,6 +32,9 @@ class Field:
     def __init__(self, residual: Any, free: tuple[bool, bool] = (True, True)) -> None:
         self.residual, self.open = residual, torch.tensor(free).float()
 
+    def double(self) -> Field:
+        return self
+
     def known(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor) -> Tensor:
         (x, y), eps = phase.unbind(2), latents.eps
         return torch.stack([(2 + 0.4 * eps[..., 0]) * y, (1 + 0.2 * eps[..., 1]) * (u[..., 0] - x)], 2)

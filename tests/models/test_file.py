@@ -18,6 +18,7 @@ from greymatch.models.greybox import GreyBox
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal, Uniform
 from greymatch.systems import pendulum
+from greymatch.training.law import polynomial_of
 
 Make = Callable[..., GreyBox]
 Swings = tuple[Trajectories, Trajectories]
@@ -147,9 +148,20 @@ def test_members_of_a_model_of_format_2_are_kicked_by_its_noise_and_windows_are_
         header["settings"]["encoder"].pop("refine")
         del tensors["weights.kicked"], tensors["weights.refined"]
         del tensors["weights.dynamics.field.products.coefficients.weight"]
+        del tensors["weights.dynamics.field.products.finer"]
 
     network = load(rewritten(saved, older), SPRING).network
     assert (float(network.kicked), float(network.refined)) == (1.0, 0.0)
+
+
+def test_coefficients_of_format_8_are_in_single_precision(saved: Path):
+    def older(header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+        header.update(format=8)
+        del tensors["weights.dynamics.field.products.finer"]
+
+    products = polynomial_of(load(rewritten(saved, older), SPRING).network.dynamics)
+    assert not bool(products.finer.any())
+    torch.testing.assert_close(products.told, products.coefficients.weight)
 
 
 def test_products_of_an_older_format_are_refused(saved: Path):

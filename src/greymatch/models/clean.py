@@ -23,7 +23,8 @@ from greymatch.models.shooting import Guess, Shooting
 
 FAINT, HOPEFUL = 0.3, 0.03  # misfit relative to a window's spread, of a path that is worth a step, a search,
 NEAR, THROUGH = 1e-3, 1e-5  # that is worth more steps, and that goes through
-STEPS = {2: NEAR, 8: THROUGH}  # over a window's usual spacing, and how near they must bring a path
+STEPS = {2: NEAR, 16: THROUGH}  # over a window's usual spacing, and how near they must bring a path
+FIELD_STEPS = {2: NEAR, 8: THROUGH}
 SWEEPS, FIRST, GAIN = 10, 6, 0.9  # of Gauss-Newton; near a path, or after the first few, each must leave so much less
 LEARNING = 2  # sweeps with as many steps, after which it is known how the path of a field moves
 STENCIL = 7
@@ -42,19 +43,47 @@ def traced(
     """
     grid = bool(dynamics.physics.grid)
     law = told if grid else told.unstarted(len(dynamics.physics.phase))
-    rows = _enough(window, law.mean.shape[1], dynamics.physics.order).nonzero()[:, 0]
-    left, guess = told.misfit.new_full((len(told.mean),), torch.inf), None
-    for steps, near in STEPS.items():
-        if not len(rows):
-            break
-        shooting = _through(dynamics, scales, window.select(rows), amplitude[rows], steps)
-        found = _closest(shooting, guess or shooting.guess(told.mean[rows]), near)
-        close = found.cost < near
-        rows, guess = rows[close], found.guess.select(close)
-        if steps == max(STEPS) and len(rows):
-            own, sound = _law(shooting.select(close), guess, found.precision[close], told.select(rows))
-            law, left[rows[sound]] = law.put(rows[sound], own.select(sound)), found.cost[close][sound].to(left)
+    left, found = told.misfit.new_full((len(told.mean),), torch.inf), paths(dynamics, scales, window, amplitude, told)
+    if found is not None:
+        own, sound = _law(found, told.select(found.rows))
+        rows = found.rows[sound]
+        law, left[rows] = law.put(rows, own.select(sound)), found.cost[sound].to(left)
     return law, left
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Paths through some windows, `rows` of all that were asked; `cost` (n,) is how near they come, and `precision`
+    that of their law."""
+
+    rows: Tensor
+    shooting: Shooting
+    guess: Guess
+    cost: Tensor
+    precision: Tensor
+
+
+def paths(
+    dynamics: Dynamics,
+    scales: Scales,
+    window: Window,
+    amplitude: Tensor,
+    told: Laplace,
+    steps: dict[int, float] | None = None,
+) -> Paths | None:
+    """As near as they must come, see `STEPS`; None if no window has one."""
+    physics, found = dynamics.physics, None
+    unknown = told.mean.shape[1] + (0 if physics.grid else len(physics.phase))
+    rows = _enough(window, unknown, physics.order).nonzero()[:, 0]
+    for each, near in (steps or (FIELD_STEPS if physics.grid else STEPS)).items():
+        if not len(rows):
+            return None
+        shooting = _through(dynamics, scales, window.select(rows), amplitude[rows], each)
+        best = _closest(shooting, found.guess if found else shooting.guess(told.mean[rows]), near)
+        close = best.cost < near
+        rows = rows[close]
+        found = Paths(rows, shooting.select(close), best.guess.select(close), best.cost[close], best.precision[close])
+    return found if len(rows) else None
 
 
 def _enough(window: Window, unknown: int, order: int) -> Tensor:
@@ -127,14 +156,14 @@ def _left(wrong: Tensor, window: Window) -> Tensor:
     return ranked.gather(2, last)[..., 0].amax(1)
 
 
-def _law(shooting: Shooting, guess: Guess, precision: Tensor, told: Laplace) -> tuple[Laplace, Tensor]:
+def _law(found: Paths, told: Laplace) -> tuple[Laplace, Tensor]:
     """With the path's end, but for fields, and of which windows (B,) it can be told. States that are seen at the end
     are as they are seen, and no number of the law."""
-    mean, root, starts = guess.latents, root_of(precision), shooting.starts
+    mean, root, shooting, starts = found.guess.latents, root_of(found.precision), found.shooting, found.shooting.starts
     sound = mean.isfinite().all(1)
     if starts:
         seen = torch.nn.functional.pad(shooting.window.mask[:, -1], (0, starts - shooting.window.mask.shape[2]))
-        end, moves = shooting.end(shooting.path(guess))
+        end, moves = shooting.end(shooting.path(found.guess))
         sound = sound & end.isfinite().all(1) & moves.flatten(1).isfinite().all(1)
         end, moves = end.masked_fill(seen, torch.nan), moves.masked_fill(seen[..., None], 0.0)
         mean, root = torch.cat([mean, end], 1), torch.cat([root[:, :-starts], moves @ root], 1)

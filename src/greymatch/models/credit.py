@@ -12,6 +12,7 @@ written as J d and a sum of few monomials of states and inputs, the same ones fo
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,7 +54,8 @@ class Credit(NamedTuple):
 def credit(dynamics: Dynamics, evidence: Evidence, latents: Latents, noise: Tensor) -> Credit:
     """Of trajectories with these latents, where they were observed. What lies below the `noise` (S,) of the field, in
     units of its derivative, needs no term."""
-    said = _Said.of(dynamics, evidence, latents)
+    # in double: what few terms are is told to all digits, and what is owed would be those that rounding leaves out
+    said = _Said.of(deepcopy(dynamics).double(), evidence.double(), latents.double())
     terms = said.chosen(_tried(latents), float(noise.double().square().mean()))
     found = said.settled(terms)
     return Credit(found.owed.to(latents.eps), found.doubt.to(latents.eps))

@@ -46,6 +46,9 @@ class Evidence:
         kept = torch.linspace(0, count - 1, most, device=self.times.device).round().long()
         return self._picked(lambda part: part[:, kept])
 
+    def double(self) -> Evidence:
+        return self._picked(Tensor.double)
+
     def _picked(self, pick: Callable[[Tensor], Tensor]) -> Evidence:
         inputs = None if self.inputs is None else pick(self.inputs)
         fields = (self.phase, self.top, self.doubt, self.seen)

@@ -19,7 +19,8 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
-FORMAT = 8
+FORMAT = 9
+PRODUCTS = "coefficients.weight"
 KIND = "greybox"
 
 
@@ -81,7 +82,8 @@ def read_parts(path: Path) -> Parts:
 
 def _parts(tensors: dict[str, torch.Tensor], header: dict[str, Any]) -> Parts:
     settings = Settings(**_migrated(header["settings"], header["format"]))
-    weights = _added(header) | _section(tensors, "weights.")
+    weights = _section(tensors, "weights.")
+    weights = _added(header, weights) | weights
     return Parts(weights, Scales(**_section(tensors, "scales.")), settings, header["physics"])
 
 
@@ -127,13 +129,16 @@ def _migrated(settings: dict[str, Any], written: int) -> dict[str, Any]:
     return settings
 
 
-def _added(header: dict[str, Any]) -> dict[str, torch.Tensor]:
+def _added(header: dict[str, Any], weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """What a file of an older format does not hold, as it was then: a noise of zero meant that no member is kicked."""
     written, states = header["format"], len(header["physics"]["states"])
     added = {"kicked": torch.ones(()), "refined": torch.zeros(())} if written < 3 else {}
     added |= {"usual": torch.zeros(())} if written < 4 else {}
     if written < 5:
         added |= {"observed": torch.zeros(states), "blind": torch.zeros(header["shapes"]["free"])}
+    if written < 9:  # coefficients were known in single precision
+        products = [name for name in weights if name.endswith(PRODUCTS)]
+        added |= {name.removesuffix(PRODUCTS) + "finer": torch.zeros_like(weights[name]) for name in products}
     return added
 
 

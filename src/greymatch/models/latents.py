@@ -57,6 +57,10 @@ class Latents:
         start, theta = (part if part is None else part[members] for part in (self.start, self.theta))
         return Latents(self.eps[members], self.z[members], start, theta)
 
+    def double(self) -> Latents:
+        """In double; theta is to be worked out anew."""
+        return Latents(self.eps.double(), self.z.double(), None if self.start is None else self.start.double())
+
     def started(self, observed: Tensor) -> Tensor:
         """Where they start: what was found with them, and else as `observed` (B, order*S, *grid)."""
         return observed if self.start is None else torch.where(self.start.isnan(), observed, self.start.to(observed))

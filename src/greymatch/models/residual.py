@@ -90,12 +90,14 @@ class PolynomialField(nn.Module):
 
     Its coefficients are linear in z, the first `latents` of what is seen beside the state: so may laws of one kind
     differ from trajectory to trajectory. What is the same on all of a grid enters its coefficients, once a member; only
-    the rest is multiplied out point by point.
+    the rest is multiplied out point by point. `finer` is what single precision leaves out of coefficients that are
+    known better: paths, which are followed in double, tell the difference.
     """
 
     fixed: Tensor
     monomial_of: Tensor
     plain: Tensor
+    finer: Tensor
 
     def __init__(
         self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings, latents: int = 0
@@ -122,6 +124,17 @@ class PolynomialField(nn.Module):
         self.register_buffer("monomial_of", nn.functional.one_hot(of).float(), persistent=False)
         self.coefficients = nn.Linear(len(terms), heads * outputs, bias=False)
         zeroed(self.coefficients)
+        self.register_buffer("finer", torch.zeros_like(self.coefficients.weight))
+
+    @torch.no_grad()
+    def tell(self, coefficients: Tensor) -> None:
+        """Set them (heads*S, T), in double."""
+        self.coefficients.weight.copy_(coefficients)
+        self.finer.copy_(coefficients - self.coefficients.weight)
+
+    @property
+    def told(self) -> Tensor:
+        return self.coefficients.weight + self.finer
 
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
@@ -134,7 +147,7 @@ class PolynomialField(nn.Module):
         scale = z.movedim(channel, 0).expand(-1, *seen.shape[1:]).flatten(1)
         scale = nn.functional.pad(scale, (0, 0, 1, 0), value=1.0)
         # points come last, one beside the other in memory
-        out = self.coefficients.weight @ (self._products(seen.flatten(1))[:, None] * scale).flatten(0, 1)
+        out = self.told @ (self._products(seen.flatten(1))[:, None] * scale).flatten(0, 1)
         return out.unflatten(1, seen.shape[1:]).movedim(0, channel)
 
     @property
@@ -171,7 +184,7 @@ class PolynomialField(nn.Module):
     def _weights(self, fixed: Tensor) -> Tensor:
         """What each monomial is multiplied with (..., heads*S, M), for what is fixed on the grid (..., E)."""
         seen = nn.functional.pad(fixed, (0, 1), value=1.0)
-        return (self.coefficients.weight * seen[..., None, self.fixed].prod(-2)) @ self.monomial_of
+        return (self.told * seen[..., None, self.fixed].prod(-2)) @ self.monomial_of
 
 
 def factors_of_terms(state: int, extra: int, degree: int, latents: int) -> list[tuple[int, ...]]:

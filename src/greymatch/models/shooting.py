@@ -14,11 +14,12 @@ A field on a grid has too many cells for such slopes, and few frames: its paths 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from greymatch.data.scaling import Scales
 from greymatch.data.windows import Window
@@ -59,9 +60,9 @@ class Guess:
 
 @dataclass(frozen=True)
 class Path:
-    """Paths of guesses, `nodes` (B, W, P, *grid), and how they move (B, K + P, W, P, *grid) with latents and starts,
-    both in units of the data. `bend` (B,), the square of their distance from the nodes, is about what they are off by,
-    in units of the noise."""
+    """Paths of guesses, `nodes` (B, W, P, *grid), and how they move (B, K + P, W, P, *grid) with latents and starts
+    (and with C numbers of the dynamics, if that is asked for), both in units of the data. `bend` (B,), the square of
+    their distance from the nodes, is about what they are off by, in units of the noise."""
 
     nodes: Tensor
     moves: Tensor
@@ -78,6 +79,7 @@ class Shooting:
 
     Phases seem to be `phases` (B, W, P, *grid), and start about the first of them, within `reach` (B, P); at it, if
     that is None. Misfits are in units of the `noise` (B, S). `center` and `unit` (P,) are the data's. All in double.
+    Paths tell how they move with numbers of the dynamics too: `nudged` are these with one of them `NUDGE` larger each.
     """
 
     dynamics: Dynamics
@@ -88,6 +90,7 @@ class Shooting:
     steps: Steps
     center: Tensor
     unit: Tensor
+    nudged: tuple[Dynamics, ...] = ()
 
     @staticmethod
     def of(
@@ -111,6 +114,11 @@ class Shooting:
     def starts(self) -> int:
         """How many numbers of a start are to be found."""
         return 0 if self.reach is None else self.reach.shape[1]
+
+    @property
+    def roughly(self) -> Shooting:
+        """The same in few steps: how paths move need not be known as well as where they go."""
+        return replace(self, steps=self.steps.fewer())
 
     def select(self, rows: Tensor) -> Shooting:
         return replace(
@@ -184,15 +192,19 @@ class Shooting:
         moved = NUDGE * torch.eye(count, latents + phases).roll(1, 0).to(guess.nodes)
         starts = guess.nodes[:, :-1] + moved[:, None, None, latents:]
         rows = (guess.latents + moved[:, None, :latents])[:, :, None].expand(-1, -1, starts.shape[2], -1)
-        ends = self._flown(starts, rows, slice(None))
-        slopes = (ends[1:] - ends[0]) / NUDGE
+        rough, *moved_ends = self.roughly._flown(starts, rows, slice(None))
+        ends = self._flown(starts[:1], rows[:1], slice(None))[0]
+        slopes = (torch.stack(moved_ends) - rough) / NUDGE
         by_latents, by_phases = (part.movedim(0, -2) for part in slopes.split([latents, phases]))
-        here, moves = guess.nodes[:, 0], torch.nn.functional.pad(torch.diag_embed(reach), (0, 0, latents, 0))
+        by_others = self._by_others(lambda one: one._flown(starts[:1], rows[:1], slice(None))[0], rough)
+        direct = torch.cat([nn.functional.pad(by_latents, (0, 0, 0, phases)), by_others.movedim(1, -2)], -2)
+        here, others = guess.nodes[:, 0], len(self.nudged)
+        moves = nn.functional.pad(torch.diag_embed(reach), (0, 0, latents, others))
         nodes, all_moves = [here], [moves]
-        for place in range(ends.shape[2]):
+        for place in range(ends.shape[1]):
             away, turn = here - guess.nodes[:, place], by_phases[:, place]
-            here = ends[0, :, place] + (away[:, None] @ turn)[:, 0]
-            moves = moves @ turn + torch.nn.functional.pad(by_latents[:, place], (0, 0, 0, phases))
+            here = ends[:, place] + (away[:, None] @ turn)[:, 0]
+            moves = moves @ turn + direct[:, place]
             nodes.append(here)
             all_moves.append(moves)
         path = torch.stack(nodes, 1)
@@ -205,9 +217,16 @@ class Shooting:
         path = self._from_the_first(guess.latents)
         if guess.moves is not None:
             return Path(path, guess.moves, path.new_zeros(len(path)))
-        moved = NUDGE * torch.eye(guess.latents.shape[1]).to(guess.latents)
-        moves = [(self._from_the_first(guess.latents + move) - path) / NUDGE for move in moved]
-        return Path(path, torch.stack(moves, 1), path.new_zeros(len(path)))
+        moved, rough = NUDGE * torch.eye(guess.latents.shape[1]).to(guess.latents), self.roughly
+        here = rough._from_the_first(guess.latents)
+        moves = [(rough._from_the_first(guess.latents + move) - here) / NUDGE for move in moved]
+        by_others = self._by_others(lambda one: one._from_the_first(guess.latents), here)
+        return Path(path, torch.cat([torch.stack(moves, 1), by_others], 1), path.new_zeros(len(path)))
+
+    def _by_others(self, solved: Callable[[Shooting], Tensor], here: Tensor) -> Tensor:
+        """How what is `solved` (B, ...), and is `here` now, moves (B, C, ...) with numbers of the dynamics."""
+        moves = [(solved(replace(self.roughly, dynamics=one)) - here) / NUDGE for one in self.nudged]
+        return torch.stack(moves, 1) if moves else here[:, None][:, :0]
 
     def _from_the_first(self, latents: Tensor) -> Tensor:
         nodes, rows = [(self.phases[:, 0] - self.center) / self.unit], latents[None, :, None]

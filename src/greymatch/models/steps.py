@@ -12,6 +12,7 @@ from greymatch.matching.lagrange_weights import value_weights
 
 NODES = 8  # that tell an input between them
 MOST = 32  # steps over one gap
+FEWER = 4  # times
 SAME = 1e-3  # of a step, by which equal spacings may differ
 
 
@@ -37,6 +38,12 @@ class Steps:
     @property
     def count(self) -> int:
         return self.stages.shape[2] // 2
+
+    def fewer(self) -> Steps:
+        """A quarter of them, where that is two at least."""
+        if self.count < 2 * FEWER or self.count % FEWER:
+            return self
+        return Steps(self.stages[:, :, ::FEWER], None if self.inputs is None else self.inputs[:, :, ::FEWER])
 
     def select(self, rows: Tensor) -> Steps:
         return Steps(self.stages[rows], None if self.inputs is None else self.inputs[rows])

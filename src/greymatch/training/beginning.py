@@ -22,6 +22,7 @@ from greymatch.models.network import Network
 from greymatch.models.residual import FACTORS, ConvField, MlpField
 from greymatch.training.curving import COST, curves_needed
 from greymatch.training.law import FAR_MORE, MORE, Law, in_few_terms, products_of, regressed
+from greymatch.training.polishing import polished
 from greymatch.training.shown import Shown
 from greymatch.training.validation import Validator
 
@@ -69,7 +70,7 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     if not kept:
         return Beginning(plain)
     best = _best(kept)
-    network = best.law.told()
+    network = polished(best.law, data).told()
     network.blind.copy_(_disputed(best, judged))
     return Beginning(network, best.law.factors.noise.sqrt().float(), held=True)
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from greymatch.methods import method_named
 from greymatch.models.credit import few_terms
+from greymatch.models.dynamics import Dynamics
 from greymatch.models.latents import Latents
 from greymatch.models.network import Network
 from greymatch.models.residual import PolynomialField
@@ -51,12 +52,16 @@ class Law:
         return found if self.written is None else torch.einsum("skz,kt->stz", found, self.written)
 
     def told(self) -> Network:
-        """Its network, with the products as they were found; z's beyond those have none."""
-        missing = 1 + self.network.settings.encoder.latents - self.weights.shape[2]
-        with torch.no_grad():
-            part_of(self.network).coefficients.weight.copy_(nn.functional.pad(self.weights, (0, missing)).flatten(1))
-            self.network.noise.copy_(self.factors.noise.sqrt())
+        """Its network, with the products as they were found."""
+        part_of(self.network).tell(self.coefficients)
+        self.network.noise.copy_(self.factors.noise.sqrt())
         return self.network
+
+    @property
+    def coefficients(self) -> Tensor:
+        """Those of its network's products (S, T * (1 + Z)); z's beyond those that were found have none."""
+        missing = 1 + self.network.settings.encoder.latents - self.weights.shape[2]
+        return nn.functional.pad(self.weights, (0, missing)).flatten(1)
 
     @torch.no_grad()
     def beyond_doubt(self, shown: Shown) -> float:
@@ -80,8 +85,7 @@ def products_of(network: Network) -> PolynomialField | None:
     """The products of a network, where a regression can find them: they are added to the physics."""
     if network.recalls or network.dynamics.learns_velocity:
         return None
-    field, settings = network.dynamics.field, network.settings
-    part = field if isinstance(field, PolynomialField) else getattr(field, "products", None)
+    part, settings = _products(network.dynamics), network.settings
     matched = method_named(settings.method).objective == "matching"
     plain = settings.residual.composition == "additive" and not settings.residual.sees_theta
     if part is None or not (matched and plain and bool(network.dynamics.open.any())):
@@ -95,13 +99,29 @@ def part_of(network: Network) -> PolynomialField:
     return part
 
 
+def polynomial_of(dynamics: Dynamics) -> PolynomialField:
+    """The same of the dynamics of such a network."""
+    part = _products(dynamics)
+    assert part is not None, "asked of dynamics with products"
+    return part
+
+
+def _products(dynamics: Dynamics) -> PolynomialField | None:
+    field = dynamics.field
+    return field if isinstance(field, PolynomialField) else getattr(field, "products", None)
+
+
 @torch.no_grad()
 def regressed(network: Network, shown: Shown) -> Law | None:
     """With as few factors as leave hardly more unexplained than many; None if all fail."""
     if products_of(network) is None:
         return None
-    found = [_with(factors, network, shown) for factors in range(part_of(network).latents + 1)]
-    found = [one for one in found if one.factors.finite]
+    return _simplest([_with(factors, network, shown) for factors in range(part_of(network).latents + 1)])
+
+
+def _simplest(laws: list[Law]) -> Law | None:
+    """The first that leaves hardly more unexplained than any; None if all fail."""
+    found = [one for one in laws if one.factors.finite]
     least = min((one.left for one in found), default=0.0)
     return next((one for one in found if one.left <= MORE * least), None)
 
@@ -147,15 +167,19 @@ def _terms(law: Law, shown: Shown, worth: float) -> list[tuple[int, int]] | None
 
 def _in_terms(law: Law, shown: Shown, chosen: list[tuple[int, int]]) -> Law | None:
     """In these terms alone; None if they are more than its products."""
-    network, part = law.network, part_of(law.network)
+    network, part, noisy = law.network, part_of(law.network), bool(law.network.observed.any())
     columns = sorted({term for _, term in chosen}) or [0]
     allowed = torch.zeros(len(network.physics.states), len(columns))
     for equation, term in chosen:
         allowed[equation, columns.index(term)] = 1.0
     terms = Terms(columns, part.degree, allowed)
     written = _written(terms, network, shown)
-    few = None if written is None else _with(min(len(chosen), part.latents), network, shown, terms)
-    return replace(few, written=written) if few and few.factors.finite else None
+    if written is None:
+        return None
+    most = min(len(chosen), part.latents)
+    found = [_with(factors, network, shown, terms) for factors in ([most] if noisy else range(most + 1))]
+    few = _simplest(found)
+    return None if few is None else replace(few, written=written)
 
 
 def _written(terms: Terms, network: Network, shown: Shown) -> Tensor | None:

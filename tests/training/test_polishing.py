@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from greymatch.data.trajectories import Trajectories
+from greymatch.models.latents import Latents
+from greymatch.models.network import Network
+from greymatch.physics.physics import Physics
+from greymatch.physics.priors import Uniform
+from greymatch.settings import Settings
+from greymatch.training import beginning as module
+from greymatch.training.beginning import Beginning
+
+Begin = Callable[..., Beginning]
+Switch = Callable[[], None]
+
+
+@pytest.fixture
+def unpolished(monkeypatch: pytest.MonkeyPatch) -> Switch:
+    return lambda: monkeypatch.setattr(module, "polished", lambda law, data: law)
+
+
+def braked(count: int, step: float) -> tuple[Physics, Trajectories]:
+    """x' = -rate x - x^2, of which the square is missing, at times `step` apart."""
+    generator = torch.Generator().manual_seed(0)
+    rate, start = (0.5 + torch.rand(count, 1, generator=generator, dtype=torch.float64) for _ in range(2))
+    times = step * torch.arange(20, dtype=torch.float64).repeat(count, 1)
+    grown = (rate * times).exp()
+    values = rate * start / (rate * grown + start * (grown - 1))
+    mask = torch.ones(count, 20, 1, dtype=torch.bool)
+    physics = Physics(lambda t, x, p: {"x": -p.rate * x.x}, ["x"], {"rate": Uniform(0.0, 2.0)})
+    return physics, Trajectories(("x",), times, values[..., None], mask, np.arange(count))
+
+
+def residual(network: Network) -> torch.Tensor:
+    """What a network has learned to be missing at x = 0.2, 0.4 ... 1."""
+    x = torch.linspace(0.2, 1, 5)[:, None]
+    latents = Latents(torch.zeros(5, 1), torch.zeros(5, network.settings.encoder.latents))
+    with torch.no_grad():
+        return network.dynamics.parts(torch.zeros(5), x, latents).residual[:, 0]
+
+
+def test_a_law_becomes_exact_where_finite_differences_err(tiny: Settings, beginning: Begin, unpolished: Switch):
+    (physics, data), settings = braked(30, step=0.4), tiny.updated({"window": 12})
+    true = -(torch.linspace(0.2, 1, 5) ** 2)
+    after = (residual(beginning(physics, data, settings).network) - true).abs().max()
+    unpolished()
+    before = (residual(beginning(physics, data, settings).network) - true).abs().max()
+    assert float(before) > 1e-4
+    assert float(after) < 1e-6
+
+
+def test_noise_is_not_followed(tiny: Settings, beginning: Begin, unpolished: Switch):
+    physics, data = braked(20, step=0.2)
+    noise = 0.01 * torch.as_tensor(np.random.default_rng(0).normal(size=data.values.shape))
+    noisy = replace(data, values=data.values + noise, noise=(0.01,))
+    found = residual(beginning(physics, noisy, tiny).network)
+    unpolished()
+    torch.testing.assert_close(found, residual(beginning(physics, noisy, tiny).network), atol=0, rtol=0)
