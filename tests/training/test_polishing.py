@@ -13,6 +13,7 @@ from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Uniform
 from greymatch.settings import Settings
+from greymatch.simulation.simulate import simulate
 from greymatch.training import beginning as module
 from greymatch.training.beginning import Beginning
 
@@ -22,7 +23,7 @@ Switch = Callable[[], None]
 
 @pytest.fixture
 def unpolished(monkeypatch: pytest.MonkeyPatch) -> Switch:
-    return lambda: monkeypatch.setattr(module, "polished", lambda law, data: law)
+    return lambda: monkeypatch.setattr(module, "polished", lambda law, data, build: law)
 
 
 def braked(count: int, step: float) -> tuple[Physics, Trajectories]:
@@ -53,6 +54,30 @@ def test_a_law_becomes_exact_where_finite_differences_err(tiny: Settings, beginn
     before = (residual(beginning(physics, data, settings).network) - true).abs().max()
     assert float(before) > 1e-4
     assert float(after) < 1e-6
+
+
+def test_so_do_scales_of_curves(tiny: Settings, beginning: Begin, unpolished: Switch):
+    """x' = k - 2 x / (0.7 + x), of which the uptake is missing."""
+    truth = Physics(lambda t, x, p: {"x": p.k - 2 * x.x / (0.7 + x.x)}, ["x"], {"k": Uniform(0.1, 0.4)})
+    physics = Physics(lambda t, x, p: {"x": p.k + 0 * x.x}, ["x"], {"k": Uniform(0.1, 0.4)})
+    generator = torch.Generator().manual_seed(1)
+    k, start = torch.rand(30, 2, generator=generator, dtype=torch.float64).unsqueeze(2).unbind(1)
+    k, times = 0.1 + 0.3 * k, 0.25 * torch.arange(24, dtype=torch.float64)
+    values = simulate(truth, 6 * start, times, k)
+    mask = torch.ones_like(values, dtype=torch.bool)
+    data = Trajectories(("x",), times.repeat(30, 1), values, mask, np.arange(30))
+    after = scale(beginning(physics, data, tiny.updated({"window": 12})).network)
+    unpolished()
+    before = scale(beginning(physics, data, tiny.updated({"window": 12})).network)
+    assert abs(before - 0.7) > 1e-4
+    assert abs(after - 0.7) < 1e-5
+
+
+def scale(network: Network) -> float:
+    (curve,) = network.dynamics.curves
+    assert curve.shape == "saturation"
+    assert network.settings.residual.curves == (str(curve),)
+    return curve.scale
 
 
 def test_noise_is_not_followed(tiny: Settings, beginning: Begin, unpolished: Switch):

@@ -72,7 +72,7 @@ class Curve:
 
     def __str__(self) -> str:
         where = ALONG + " ".join(self.along) if self.along else ""
-        return f"{self.shape}({self.of}{where}, {self.scale:.6g})"
+        return f"{self.shape}({self.of}{where}, {self.scale:.12g})"
 
     @property
     def words(self) -> str:

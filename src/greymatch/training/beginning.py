@@ -70,7 +70,7 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     if not kept:
         return Beginning(plain)
     best = _best(kept)
-    network = polished(best.law, data).told()
+    network = polished(best.law, data, build if plain.settings.residual.curves is None else None).told()
     network.blind.copy_(_disputed(best, judged))
     return Beginning(network, best.law.factors.noise.sqrt().float(), held=True)
 

@@ -2,7 +2,8 @@
 
 Finite differences of samples err, a regression on them does as well, and in all windows alike, so that none can know.
 With the right law a path goes through every window (see `clean`). Gauss-Newton goes on to it from what the regression
-found, in the coefficients together with the latents and the start of each window, which are projected out:
+found, in the coefficients and in scales of curves, together with the latents and the start of each window, which are
+projected out:
 
     sum_b  min over latents and start of  |x_b - X_b(coefficients, latents, start)|^2.
 
@@ -11,8 +12,10 @@ It needs no more than a law that was found and some dozens of windows; no step o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,6 +23,7 @@ from torch import Tensor
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, spread_windows
 from greymatch.models.clean import FIELD_STEPS, HOPEFUL, STEPS, Paths, paths
+from greymatch.models.curves import Curve
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.laplace import LONGEST_STEP, Laplace
 from greymatch.models.network import Network
@@ -31,12 +35,14 @@ MOST_COEFFICIENTS = 150
 FEWEST = 0.5  # of the windows must have such paths
 SWEEPS, GAIN = 10, 0.95
 FINEST = 1e-9  # misfit relative to a window's spread: below what single precision tells
-DAMPING = 1e-7  # of the largest square: what windows tell less of, as in which units z is told, stays as it is
+DAMPING, WITH_Z = 1e-13, 1e-7  # of the largest square: windows tell nothing of the units in which z is told
+SHORTER, MOST_DAMPING = 100.0, 1e-3
 
 
 @torch.no_grad()
-def polished(law: Law, data: Trajectories) -> Law:
-    """The law with which most paths go through most windows, or as it was if there are no such paths."""
+def polished(law: Law, data: Trajectories, build: Callable[[dict[str, Any]], Network] | None) -> Law:
+    """The law with which paths go closest through windows, or as it was if there are no such paths. `build` makes
+    its network anew, where curves have other scales; None if these are not to be changed."""
     network, free = law.told(), law.factors.weights != 0
     if bool(network.observed.any()) or not 0 < int(free.sum()) <= MOST_COEFFICIENTS:
         return law
@@ -44,7 +50,13 @@ def polished(law: Law, data: Trajectories) -> Law:
     found = _paths(network, window)
     if found is None or len(found.rows) < max(2, FEWEST * len(window.times)):
         return law
-    return _swept(Polish(law, free, found))
+    curves = network.dynamics.curves
+    best = _swept(Polish(law, curves, tuple(curve.scaled and build is not None for curve in curves), free, found))
+    if build is None or best.curves == curves:
+        return best.law
+    residual = network.settings.residual
+    texts = {"residual.products": residual.products, "residual.curves": [str(curve) for curve in best.curves]}
+    return replace(best.law, network=build(texts))
 
 
 def _windows(network: Network, data: Trajectories) -> Window:
@@ -66,58 +78,90 @@ def _paths(network: Network, window: Window) -> Paths | None:
 
 @dataclass(frozen=True)
 class Polish:
-    """A law, which of its weights are `free` (S, K, 1 + Z), and the paths that it has through windows."""
+    """A law and its curves, some of which may be `scaled`, which of its weights are `free` (S, K, 1 + Z), and the paths
+    that it has through windows. What is sought are C numbers: these weights, and logarithms of those scales.
+    """
 
     law: Law
+    curves: tuple[Curve, ...]
+    scaled: tuple[bool, ...]
     free: Tensor
     found: Paths
 
     def path(self) -> Path:
-        """How they go, and how they move (n, K + P + C, W, P, *grid) with latents, start, and the law's weights."""
-        nudged = tuple(self._dynamics(self._nudged(place)) for place in self.free.nonzero())
-        return replace(self.found.shooting, dynamics=self._dynamics(self.law), nudged=nudged).path(self.found.guess)
+        """How they go, and how they move (n, K + P + C, W, P, *grid) with latents, start, and the C numbers."""
+        moves = NUDGE * torch.eye(self._count, dtype=torch.float64)
+        nudged = tuple(self.moved(move)._dynamics() for move in moves)
+        return replace(self.found.shooting, dynamics=self._dynamics(), nudged=nudged).path(self.found.guess)
+
+    def moved(self, step: Tensor) -> Polish:
+        """With a `step` (C,) of the numbers; paths stay where they are."""
+        weights = self.law.factors.weights.clone()
+        of_weights, of_scales = step.tensor_split([len(step) - sum(self.scaled)])
+        weights[self.free] += of_weights
+        factors = iter(of_scales.exp().tolist())
+        curves = tuple(
+            one.times(next(factors)) if yes else one for one, yes in zip(self.curves, self.scaled, strict=True)
+        )
+        law = replace(self.law, factors=replace(self.law.factors, weights=weights))
+        return replace(self, law=law, curves=curves)
 
     def after(self, path: Path, step: Tensor, own: Tensor) -> Polish:
-        """With a `step` (C,) of the weights, and their `own` (n, K + P) of the windows."""
-        weights = self.law.factors.weights.clone()
-        weights[self.free] += step
+        """With a `step` (C,) of the numbers, and their `own` (n, K + P) of the windows."""
         steps = torch.cat([own, step.expand(len(own), -1)], 1)
         found = replace(self.found, guess=self.found.shooting.after(self.found.guess, path, steps))
-        return replace(self, law=_with(self.law, weights), found=found)
+        return replace(self.moved(step), found=found)
 
-    def _nudged(self, place: Tensor) -> Law:
-        weights = self.law.factors.weights.clone()
-        weights[tuple(place)] += NUDGE
-        return _with(self.law, weights)
+    @property
+    def unknown(self) -> int:
+        """How many numbers are each window's own."""
+        return self.found.shooting.unknown(self.found.guess).shape[1]
 
-    def _dynamics(self, law: Law) -> Dynamics:
+    @property
+    def _count(self) -> int:
+        return int(self.free.sum()) + sum(self.scaled)
+
+    def _dynamics(self) -> Dynamics:
         dynamics = deepcopy(self.found.shooting.dynamics)
-        polynomial_of(dynamics).tell(law.coefficients)
+        polynomial_of(dynamics).tell(self.law.coefficients)
+        dynamics.curves = self.curves
         return dynamics
 
 
-def _with(law: Law, weights: Tensor) -> Law:
-    return replace(law, factors=replace(law.factors, weights=weights))
+class Tried(NamedTuple):
+    """A polish, its path, the misfits (n, N) of that and their slopes, and what it `cost`."""
+
+    polish: Polish
+    path: Path
+    wrong: Tensor
+    slopes: Tensor
+    cost: float
+
+    @staticmethod
+    def of(polish: Polish) -> Tried:
+        path = polish.path()
+        wrong, slopes = polish.found.shooting.misfit(path)
+        return Tried(polish, path, wrong, slopes, float((wrong.square().mean(1).sqrt() + path.bend).median()))
+
+    def next(self, damping: float) -> Polish:
+        unit = max(self.cost, FINEST)
+        step, own = _step(self.wrong / unit, self.slopes / unit, self.polish.unknown, damping)
+        return self.polish.after(self.path, step, own)
 
 
-def _swept(polish: Polish) -> Law:
-    """The best law on the way of Gauss-Newton, which ends where little is gained."""
-    best, least = polish.law, torch.inf
+def _swept(polish: Polish) -> Polish:
+    """The best on the way of Gauss-Newton, whose steps become shorter where little is gained."""
+    best, damping = Tried.of(polish), WITH_Z if polish.law.factors.latents else DAMPING
     for _ in range(SWEEPS):
-        path, shooting = polish.path(), polish.found.shooting
-        wrong, slopes = shooting.misfit(path)
-        cost = float((wrong.square().mean(1).sqrt() + path.bend).median())
-        gained = cost < GAIN * least
-        best, least = (polish.law, cost) if cost < least else (best, least)
-        if not gained:
+        tried = Tried.of(best.next(damping))
+        damping = damping if tried.cost < GAIN * best.cost else SHORTER * damping
+        best = tried if tried.cost < best.cost else best
+        if damping > MOST_DAMPING:
             break
-        unit = max(cost, FINEST)
-        step, own = _step(wrong / unit, slopes / unit, shooting.unknown(polish.found.guess).shape[1])
-        polish = polish.after(path, step, own)
-    return best
+    return best.polish
 
 
-def _step(wrong: Tensor, slopes: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def _step(wrong: Tensor, slopes: Tensor, count: int, damping: float) -> tuple[Tensor, Tensor]:
     """Steps (C,) of weights and (n, K + P) of what is each window's own, from misfits (n, N) and slopes (n, ..., N)."""
     trust = 1 / (1 + wrong.square() / 2)
     own, common = slopes.tensor_split([count], 1)
@@ -125,6 +169,6 @@ def _step(wrong: Tensor, slopes: Tensor, count: int) -> tuple[Tensor, Tensor]:
     square = (own * trust[:, None]) @ own.mT + torch.eye(count).to(own)  # no prior: z may be told in other units
     moves = torch.linalg.solve_ex(square, own @ side)[0]
     schur = (common @ side - (common * trust[:, None]) @ own.mT @ moves).sum(0)
-    square, damping = schur[:, :-1], DAMPING * schur.diagonal().amax() * torch.eye(len(schur)).to(schur)
-    step = -torch.linalg.solve(square + damping, schur[:, -1])
+    square = schur[:, :-1] + damping * schur.diagonal().amax() * torch.eye(len(schur)).to(schur)
+    step = -torch.linalg.solve_ex(square, schur[:, -1])[0].nan_to_num(0.0)
     return step, -(moves[..., -1] + moves[..., :-1] @ step).clamp(-LONGEST_STEP, LONGEST_STEP)
