@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from greymatch.physics.priors import Uniform
 from greymatch.settings import Settings
 from greymatch.systems import pendulum
 from greymatch.training.fit import fit
+from greymatch.training.law import polynomial_of
 
 Swings = tuple[Trajectories, Trajectories]
 LAST = ("encoder.eps_head.weight", "encoder.eps_head.bias")
@@ -51,6 +53,16 @@ def test_a_file_will_do_and_needs_no_physics(small_model: GreyBox, tmp_path: Pat
     assert mine.physics == its.physics
     assert mine.settings == its.settings
     assert all(torch.equal(value, its.weights[name]) for name, value in mine.weights.items())
+
+
+def test_coefficients_are_taken_beyond_single_precision(small_model: GreyBox, swings: Swings):
+    model = deepcopy(small_model)
+    products = polynomial_of(model.network.dynamics)
+    exact = products.coefficients.weight.detach().double() + 1e-9
+    products.tell(exact)
+    fresh = network(model, pendulum.physics, swings[0])
+    Warm.of(model).into(fresh)
+    torch.testing.assert_close(polynomial_of(fresh.dynamics.double()).told, exact, atol=1e-12, rtol=1e-12)
 
 
 def test_other_parameters_get_heads_of_their_own(small_model: GreyBox, swings: Swings):

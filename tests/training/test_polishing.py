@@ -80,6 +80,15 @@ def scale(network: Network) -> float:
     return curve.scale
 
 
+def test_only_trajectories_with_windows_are_looked_at(tiny: Settings, beginning: Begin):
+    physics, data = braked(100, step=0.4)
+    times, values, mask = data.times.clone(), data.values.clone(), data.mask.clone()
+    short = torch.arange(100) % 5 != 3
+    times[short, 6:], values[short, 6:], mask[short, 6:] = torch.inf, 0.0, False
+    few_are_long = replace(data, times=times, values=values, mask=mask)
+    assert beginning(physics, few_are_long, tiny.updated({"window": 12})).held
+
+
 def test_noise_is_not_followed(tiny: Settings, beginning: Begin, unpolished: Switch):
     physics, data = braked(20, step=0.2)
     noise = 0.01 * torch.as_tensor(np.random.default_rng(0).normal(size=data.values.shape))

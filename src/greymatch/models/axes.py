@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from greymatch.models.composition import COMPOSITIONS
-from greymatch.models.residual import FACTORS, factors_of_terms
+from greymatch.models.residual import FACTORS, FINER, factors_of_terms
 from greymatch.settings import Settings
 
 FIELD = "dynamics.field."
@@ -52,7 +52,7 @@ class Axes:
             return {1: self.seen}
         if weight.startswith(f"{FIELD}heads."):
             return {0: self.states}
-        if weight == f"{FIELD}products.coefficients.weight":
+        if weight in (f"{FIELD}products.coefficients.weight", f"{FIELD}products.{FINER}"):
             return {0: self.outputs, 1: self.terms}
         return {}
 

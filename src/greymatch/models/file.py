@@ -16,6 +16,7 @@ from greymatch.files import read_tensors, write_tensors
 from greymatch.models.encoder import Shapes
 from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
+from greymatch.models.residual import FINER
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
@@ -138,7 +139,7 @@ def _added(header: dict[str, Any], weights: dict[str, torch.Tensor]) -> dict[str
         added |= {"observed": torch.zeros(states), "blind": torch.zeros(header["shapes"]["free"])}
     if written < 9:  # coefficients were known in single precision
         products = [name for name in weights if name.endswith(PRODUCTS)]
-        added |= {name.removesuffix(PRODUCTS) + "finer": torch.zeros_like(weights[name]) for name in products}
+        added |= {name.removesuffix(PRODUCTS) + FINER: torch.zeros_like(weights[name]) for name in products}
     return added
 
 

@@ -13,6 +13,7 @@ from greymatch.models.composition import COMPOSITIONS
 from greymatch.settings import ResidualSettings
 
 FACTORS = 2  # of the products beside a net, unless data ask for more
+FINER = "finer"  # the name of the buffer
 MOST_MULTIPLIED = 24  # things seen at a point; of more there are too many products
 
 
@@ -124,7 +125,7 @@ class PolynomialField(nn.Module):
         self.register_buffer("monomial_of", nn.functional.one_hot(of).float(), persistent=False)
         self.coefficients = nn.Linear(len(terms), heads * outputs, bias=False)
         zeroed(self.coefficients)
-        self.register_buffer("finer", torch.zeros_like(self.coefficients.weight))
+        self.register_buffer(FINER, torch.zeros_like(self.coefficients.weight))
 
     @torch.no_grad()
     def tell(self, coefficients: Tensor) -> None:

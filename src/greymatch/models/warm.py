@@ -21,6 +21,7 @@ from greymatch.models.axes import Axes, moved
 from greymatch.models.file import read_parts
 from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
+from greymatch.models.residual import FINER
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 
@@ -58,10 +59,11 @@ class Warm:
         return self.scales if all(described[key] == self.physics.get(key) for key in UNITS) else own
 
     def into(self, network: Network) -> Reuse:
-        """Put every weight that fits into `network`."""
+        """Put every weight that fits into `network`, with what single precision leaves out of it."""
         found = {name: self._fitting(name, own, network) for name, own in network.named_parameters()}
-        for name, own in network.named_parameters():
-            mine = found[name]
+        finer = {name: own for name, own in network.named_buffers() if name.endswith(FINER)}
+        for name, own in {**dict(network.named_parameters()), **finer}.items():
+            mine = found[name] if name in found else self._fitting(name, own, network)
             if mine is not None:
                 with torch.no_grad():
                     own.copy_(mine)

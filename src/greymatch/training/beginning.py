@@ -70,9 +70,12 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     if not kept:
         return Beginning(plain)
     best = _best(kept)
-    network = polished(best.law, data, build if plain.settings.residual.curves is None else None).told()
+    law = polished(best.law, data, build if plain.settings.residual.curves is None else None)
+    if law is not best.law and judge.error(law.told(), refine=True).typical > AS_GOOD * best.error:
+        law = best.law
+    network = law.told()
     network.blind.copy_(_disputed(best, judged))
-    return Beginning(network, best.law.factors.noise.sqrt().float(), held=True)
+    return Beginning(network, law.factors.noise.sqrt().float(), held=True)
 
 
 def _judging(data: Trajectories, held_out: Trajectories) -> Trajectories:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Window, spread_windows
+from greymatch.data.windows import Window, spread_windows, usable
 from greymatch.models.clean import FIELD_STEPS, HOPEFUL, STEPS, Paths, paths
 from greymatch.models.curves import Curve
 from greymatch.models.dynamics import Dynamics
@@ -31,12 +31,12 @@ from greymatch.models.shooting import NUDGE, Path
 from greymatch.training.law import Law, polynomial_of
 
 WINDOWS, OF_FIELDS = 48, 12  # that are looked at
-MOST_COEFFICIENTS = 150
+MOST_COEFFICIENTS, MOST_NUMBERS = 150, 2**25  # of slopes, which are held several times
 FEWEST = 0.5  # of the windows must have such paths
-SWEEPS, GAIN = 10, 0.95
+SWEEPS, PATIENCE, GAIN = 10, 2, 0.95
 FINEST = 1e-9  # misfit relative to a window's spread: below what single precision tells
 DAMPING, WITH_Z = 1e-13, 1e-7  # of the largest square: windows tell nothing of the units in which z is told
-SHORTER, MOST_DAMPING = 100.0, 1e-3
+SHORTER = 1e3
 
 
 @torch.no_grad()
@@ -47,11 +47,14 @@ def polished(law: Law, data: Trajectories, build: Callable[[dict[str, Any]], Net
     if bool(network.observed.any()) or not 0 < int(free.sum()) <= MOST_COEFFICIENTS:
         return law
     window = _windows(network, data)
-    found = _paths(network, window)
+    found = _paths(network, window) if len(window.times) > 1 else None
     if found is None or len(found.rows) < max(2, FEWEST * len(window.times)):
         return law
     curves = network.dynamics.curves
-    best = _swept(Polish(law, curves, tuple(curve.scaled and build is not None for curve in curves), free, found))
+    polish = Polish(law, curves, tuple(curve.scaled and build is not None for curve in curves), free, found)
+    if polish.count * found.guess.nodes.numel() > MOST_NUMBERS:
+        return law
+    best = _swept(polish)
     if build is None or best.curves == curves:
         return best.law
     residual = network.settings.residual
@@ -60,12 +63,16 @@ def polished(law: Law, data: Trajectories, build: Callable[[dict[str, Any]], Net
 
 
 def _windows(network: Network, data: Trajectories) -> Window:
-    """Spread over trajectories, and these over all of them."""
-    most = OF_FIELDS if data.grid else WINDOWS
-    rows = torch.linspace(0, len(data) - 1, min(most, len(data))).round().long()
-    window, known = spread_windows(data.select(rows), network.settings.window)
+    """Spread over trajectories, and these over all that have one."""
+    length, most = network.settings.window, OF_FIELDS if data.grid else WINDOWS
+    long = usable(data, length).any(1).nonzero()[:, 0]
+    window, known = spread_windows(data.select(long[_spread(len(long), most)].cpu()), length)
     there = known.flatten().nonzero()[:, 0]
-    return window.select(there[torch.linspace(0, len(there) - 1, min(most, len(there))).round().long()])
+    return window.select(there[_spread(len(there), most)])
+
+
+def _spread(count: int, most: int) -> Tensor:
+    return torch.linspace(0, max(0, count - 1), min(most, count)).round().long()
 
 
 def _paths(network: Network, window: Window) -> Paths | None:
@@ -89,8 +96,14 @@ class Polish:
     found: Paths
 
     def path(self) -> Path:
-        """How they go, and how they move (n, K + P + C, W, P, *grid) with latents, start, and the C numbers."""
-        moves = NUDGE * torch.eye(self._count, dtype=torch.float64)
+        """How they go."""
+        guess = self.found.guess
+        unmoved = replace(guess, moves=guess.nodes[:, None][:, :0])  # a field need not be asked for more
+        return replace(self.found.shooting, dynamics=self._dynamics()).path(unmoved)
+
+    def moving(self) -> Path:
+        """The same, and how they move (n, K + P + C, W, P, *grid) with latents, start, and the C numbers."""
+        moves = NUDGE * torch.eye(self.count, dtype=torch.float64)
         nudged = tuple(self.moved(move)._dynamics() for move in moves)
         return replace(self.found.shooting, dynamics=self._dynamics(), nudged=nudged).path(self.found.guess)
 
@@ -118,7 +131,8 @@ class Polish:
         return self.found.shooting.unknown(self.found.guess).shape[1]
 
     @property
-    def _count(self) -> int:
+    def count(self) -> int:
+        """How many are sought."""
         return int(self.free.sum()) + sum(self.scaled)
 
     def _dynamics(self) -> Dynamics:
@@ -129,34 +143,35 @@ class Polish:
 
 
 class Tried(NamedTuple):
-    """A polish, its path, the misfits (n, N) of that and their slopes, and what it `cost`."""
+    """A polish, and how far its paths are from what was seen in most windows."""
 
     polish: Polish
-    path: Path
-    wrong: Tensor
-    slopes: Tensor
     cost: float
 
     @staticmethod
     def of(polish: Polish) -> Tried:
         path = polish.path()
-        wrong, slopes = polish.found.shooting.misfit(path)
-        return Tried(polish, path, wrong, slopes, float((wrong.square().mean(1).sqrt() + path.bend).median()))
+        wrong, _ = polish.found.shooting.misfit(path)
+        each = wrong.square().mean(1).sqrt() + path.bend
+        return Tried(polish, float(each.nan_to_num(torch.inf, torch.inf).median()))
 
     def next(self, damping: float) -> Polish:
-        unit = max(self.cost, FINEST)
-        step, own = _step(self.wrong / unit, self.slopes / unit, self.polish.unknown, damping)
-        return self.polish.after(self.path, step, own)
+        """One step of Gauss-Newton from here."""
+        path, unit = self.polish.moving(), max(self.cost, FINEST)
+        wrong, slopes = self.polish.found.shooting.misfit(path)
+        step, own = _step(wrong / unit, slopes / unit, self.polish.unknown, damping)
+        return self.polish.after(path, step, own)
 
 
 def _swept(polish: Polish) -> Polish:
     """The best on the way of Gauss-Newton, whose steps become shorter where little is gained."""
-    best, damping = Tried.of(polish), WITH_Z if polish.law.factors.latents else DAMPING
+    best, damping, failed = Tried.of(polish), WITH_Z if polish.law.factors.latents else DAMPING, 0
     for _ in range(SWEEPS):
         tried = Tried.of(best.next(damping))
-        damping = damping if tried.cost < GAIN * best.cost else SHORTER * damping
+        gained = tried.cost < GAIN * best.cost
         best = tried if tried.cost < best.cost else best
-        if damping > MOST_DAMPING:
+        damping, failed = (damping, 0) if gained else (SHORTER * damping, failed + 1)
+        if failed == PATIENCE:
             break
     return best.polish
 
@@ -166,9 +181,9 @@ def _step(wrong: Tensor, slopes: Tensor, count: int, damping: float) -> tuple[Te
     trust = 1 / (1 + wrong.square() / 2)
     own, common = slopes.tensor_split([count], 1)
     side = torch.cat([common.mT, wrong[..., None]], 2) * trust[..., None]
-    square = (own * trust[:, None]) @ own.mT + torch.eye(count).to(own)  # no prior: z may be told in other units
-    moves = torch.linalg.solve_ex(square, own @ side)[0]
-    schur = (common @ side - (common * trust[:, None]) @ own.mT @ moves).sum(0)
+    of_windows = (own * trust[:, None]) @ own.mT + torch.eye(count).to(own)  # no prior: z may be told in other units
+    moves = torch.linalg.solve_ex(of_windows, own @ side)[0]
+    schur = (common @ side - (common * trust[:, None]) @ own.mT @ moves).nan_to_num(0.0, 0.0, 0.0).sum(0)
     square = schur[:, :-1] + damping * schur.diagonal().amax() * torch.eye(len(schur)).to(schur)
-    step = -torch.linalg.solve_ex(square, schur[:, -1])[0].nan_to_num(0.0)
-    return step, -(moves[..., -1] + moves[..., :-1] @ step).clamp(-LONGEST_STEP, LONGEST_STEP)
+    step = -torch.linalg.solve_ex(square, schur[:, -1])[0].nan_to_num(0.0).clamp(-LONGEST_STEP, LONGEST_STEP)
+    return step, -(moves[..., -1] + moves[..., :-1] @ step).nan_to_num(0.0).clamp(-LONGEST_STEP, LONGEST_STEP)

@@ -92,7 +92,13 @@ def load_state(path: Path, state: RunState, learned: Learned, generator: torch.G
         chosen = {name: value for name, value in tensors.items() if name.startswith(prefix)}
         return {name[len(prefix) :]: value.to(like.device) for name, value in chosen.items()}
 
-    learned.weights.load_state_dict(part("weights."))
+    try:
+        learned.weights.load_state_dict(part("weights."))
+    except RuntimeError as error:
+        raise GreymatchError(
+            f"{str(path)!r} holds other weights than this version of greymatch learns: {error}. Go on with the version "
+            "that wrote it, or begin anew in another folder."
+        ) from None
     slots: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         if name.startswith("optimizer."):
