@@ -173,7 +173,7 @@ class Network(nn.Module):
 
         Where a forecast starts belongs to it, but of a field, where every pixel would be a number to find.
         """
-        law = self._told(window, features)
+        law = self.matched(window, features)
         if window.smooth is None:
             return self.trace(window, law, features.amplitude)[0]
         if self.physics.grid:
@@ -184,8 +184,8 @@ class Network(nn.Module):
         parts = [shot(self.dynamics, self.scales, window.select(i), self.observed, law.select(i)) for i in rows]
         return Laplace.joined(parts).select(back)
 
-    def _told(self, window: Window, features: Features) -> Laplace:
-        """The same by what it shows of the field alone."""
+    def matched(self, window: Window, features: Features) -> Laplace:
+        """The posterior of each window by what it shows of the field alone: no path is sought."""
         law = Laplace.of(self.encoder(self.informed(features), None, sample=False))
         if window.length < FEWEST_POINTS:
             return law
@@ -194,7 +194,7 @@ class Network(nn.Module):
     def misfit(self, window: Window) -> Tensor:
         """How badly the field explains each window (B,), see `Laplace`: without noise, no path tells more of it."""
         features = self.features(window)
-        return (self._told if window.smooth is None else self._asked)(window, features).misfit
+        return (self.matched if window.smooth is None else self._asked)(window, features).misfit
 
     def trace(self, window: Window, told: Laplace, amplitude: Tensor) -> tuple[Laplace, Tensor]:
         """The posterior of windows without noise by paths through them, some windows at a time; and how near these

@@ -25,7 +25,7 @@ from greymatch.data.windows import Window, spread_windows, usable
 from greymatch.models.clean import FIELD_STEPS, HOPEFUL, STEPS, Paths, paths
 from greymatch.models.curves import Curve
 from greymatch.models.dynamics import Dynamics
-from greymatch.models.laplace import LONGEST_STEP, Laplace
+from greymatch.models.laplace import LONGEST_STEP
 from greymatch.models.network import Network
 from greymatch.models.shooting import NUDGE, Path
 from greymatch.training.law import Law, polynomial_of
@@ -77,10 +77,9 @@ def _spread(count: int, most: int) -> Tensor:
 
 def _paths(network: Network, window: Window) -> Paths | None:
     features = network.features(window)
-    law = Laplace.of(network.encoder(network.informed(features), None, sample=False))
-    law = network.ask(network.evidence(window), law, network.dynamics.scales_top * features.amplitude)
+    told = network.matched(window, features)
     steps = dict.fromkeys(FIELD_STEPS if network.physics.grid else STEPS, HOPEFUL)
-    return paths(network.dynamics, network.scales, window, features.amplitude, law, steps)
+    return paths(network.dynamics, network.scales, window, features.amplitude, told, steps)
 
 
 @dataclass(frozen=True)
