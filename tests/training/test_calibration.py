@@ -23,7 +23,7 @@ class Ideal:
         self,
         right: float,
         harm: float = -0.1,
-        trajectories: int = 10_000,
+        trajectories: int = 1000,
         loosest: float = float("inf"),
         dearest: float = float("inf"),
     ) -> None:
@@ -31,9 +31,6 @@ class Ideal:
         self.right, self.harm, self.solved = right, harm, 0
 
     each = 1
-
-    def judged(self, draws: int) -> int:
-        return self.trajectories
 
     def sight(self, network: Network, draws: int) -> None:
         assert draws == DRAWS
@@ -44,9 +41,11 @@ class Ideal:
         reach = float(network.widening) / self.right * 1.6449  # the 95 % quantile of the normal
         covered = float(torch.erf(torch.tensor(reach / 2**0.5)))
         astray = 100.0 if float(network.widening) > self.loosest else 0.1
-        errors = torch.erfinv(torch.linspace(0, 1, 1001)[:-1]) * 2**0.5  # of a normal law, in standard deviations
+        shares = torch.linspace(0, 1, self.each * self.trajectories + 1)[:-1]
+        errors = torch.erfinv(shares) * 2**0.5  # of a normal law, in standard deviations
         cost = max(1.0, float(network.widening) / self.dearest)
-        return EnsembleError(covered, cost + self.harm * float(network.kicked), astray, errors / reach)
+        whose = torch.arange(len(errors)) // self.each
+        return EnsembleError(covered, cost + self.harm * float(network.kicked), astray, errors / reach, whose)
 
 
 class Widened:
@@ -124,10 +123,16 @@ def test_few_trajectories_must_show_more(trajectories: int, wanted: float):
 
 
 def test_windows_of_one_trajectory_count_once():
-    judge = Ideal(2.0, trajectories=120)
+    judge = Ideal(2.0, trajectories=60)
     judge.each = 2
     found = calibrate_forecasts(Widened(), judge)  # pyright: ignore[reportArgumentType]
     assert found.coverage == pytest.approx(0.915, abs=0.01)
+
+
+def test_trajectories_that_each_show_all_that_there_is_need_not_show_more():
+    errors = torch.rand(12, 2000, generator=torch.Generator().manual_seed(0)).flatten()
+    found = EnsembleError(0.9, 1.0, 0.1, errors, torch.arange(12).repeat_interleave(2000))
+    assert found.wanted(LEVEL, 0.95) < 0.91
 
 
 def test_what_was_claimed_stands_if_it_holds_on_few_trajectories():

@@ -20,7 +20,7 @@ from greymatch.training.validation import EnsembleError, Validator
 LEVEL = 0.9
 DRAWS = 24
 NARROWEST, WIDEST = 1e-4, 16.0
-SUREST = 0.95  # of what is asked of few trajectories
+SUREST = 0.95  # the most that is asked of few trajectories
 CLOSE, NARROW = 0.01, 1.08  # near enough to the level; a factor that makes no difference
 STRAYING = 1.0  # an ensemble whose mean lies outside of most of its members has fallen apart
 CLEARLY, LESS = 0.95, 0.05  # of a CRPS, and of a coverage
@@ -39,10 +39,10 @@ def calibrate_forecasts(network: Network, validator: Validator) -> EnsembleError
     unexplained as a constant one, unless the ensemble does clearly better by CRPS without it; with noisy data that
     error lies in the observations and not in the field, and members carry it only if they do clearly better with it.
     """
-    found, sight, wanted = [], validator.sight(network, DRAWS), _wanted(-(-validator.judged(DRAWS) // validator.each))
+    found, sight = [], validator.sight(network, DRAWS)
     for kicked in (0.0, 1.0) if bool(network.observed.any()) else (1.0, 0.0):
         network.kicked.fill_(kicked)
-        found.append((_widened(network, validator, sight, wanted), network.widening.clone(), kicked))
+        found.append((_widened(network, validator, sight), network.widening.clone(), kicked))
     usual, other = found
     best, widening, kicked = other if _clearly_better(other[0], usual[0]) else usual
     network.widening.copy_(widening)
@@ -61,12 +61,7 @@ def _clearly_better(one: EnsembleError, other: EnsembleError) -> bool:
     return one.crps < CLEARLY * other.crps and one.coverage > min(other.coverage, LEVEL) - LESS
 
 
-def _wanted(trajectories: int) -> float:
-    """The coverage that so few must show for the next one to have that of the level: none of them is like it."""
-    return min(LEVEL * (trajectories + 1) / trajectories, SUREST)
-
-
-def _widened(network: Network, validator: Validator, sight: Sight, wanted: float) -> EnsembleError:
+def _widened(network: Network, validator: Validator, sight: Sight) -> EnsembleError:
     """How much wider its members would have to be, if they kept their form, is tried next, within the bounds that are
     known by now."""
 
@@ -74,11 +69,12 @@ def _widened(network: Network, validator: Validator, sight: Sight, wanted: float
         network.widening.fill_(width)
         return validator.ensemble(network, sight, LEVEL, DRAWS)
 
+    found = tried(1.0)
     if not network.draws_differ:
-        return tried(1.0)
+        return found
     low, high, width, guess, least = NARROWEST, WIDEST, 1.0, True, math.inf
+    wanted = found.wanted(LEVEL, SUREST)
     while True:
-        found = tried(width)
         least = min(least, found.crps) if width >= 1 else least
         together = found.astray <= STRAYING and (width <= 1 or found.crps <= DEAR * least)
         low, high = (width, high) if together and found.coverage < wanted else (low, width)
@@ -91,6 +87,7 @@ def _widened(network: Network, validator: Validator, sight: Sight, wanted: float
         likely = together and low * margin < asked < high / margin
         width = asked if guess and likely else (low * high) ** 0.5
         guess = not guess  # guesses alone may creep
+        found = tried(width)
 
 
 def calibrate_misfit(network: Network, *data: Trajectories) -> None:

@@ -26,6 +26,7 @@ NUMBERS_FOR_COVERAGE = 24_000_000  # ten fields of 32 x 32: fewer say little abo
 JUDGED = 2_000_000  # of these, spread over all: neighbours say much the same, and to sort is slow
 WORST, EXACT = 1e3, 1e-12
 CLEARLY = 1.2
+SHARES = 11  # that are tried between two
 MOST_STEPS = 2_000  # a field that is wild in the middle of training must not hold up the run
 
 
@@ -61,16 +62,35 @@ class Judge(Protocol):
 class EnsembleError:
     """`coverage` of the central intervals, the `crps` relative to each state's spread, and how far members go `astray`:
     above 1 the mean of all lies outside of where most of them are. By the factors of `reach` (n,) each interval would
-    have to grow to hold its truth."""
+    have to grow to hold its truth, which is one of the trajectory that `whose` (n,) numbers."""
 
     coverage: float
     crps: float
     astray: float
     reach: Tensor
+    whose: Tensor
 
     def needed(self, wanted: float) -> float:
         """By which factor all intervals would have to grow to cover so much."""
         return float(self.reach.sort().values[min(int(wanted * len(self.reach)), len(self.reach) - 1)])
+
+    def wanted(self, level: float, most: float) -> float:
+        """The share of these, up to `most`, that intervals must hold for those of the next trajectory to hold `level`:
+        none of these is like it, so each is held against intervals that all others ask for."""
+        trajectories = self.whose.unique()
+        if len(trajectories) < 2:
+            return most
+        shares = torch.linspace(level, most, SHARES, device=self.reach.device)
+        held = torch.stack([self._held_by_others(one, shares) for one in trajectories]).mean(0)
+        enough = shares[held >= level]
+        return float(enough[0]) if len(enough) else most
+
+    def _held_by_others(self, one: Tensor, shares: Tensor) -> Tensor:
+        """How much of trajectory `one` intervals hold that hold no more than each of `shares` (n,) of the others."""
+        its = self.whose == one
+        others = self.reach[~its].sort().values
+        factors = others[((shares * len(others)).long() - 1).clamp_min(0)]
+        return (self.reach[its, None] <= factors).double().mean(0)
 
 
 @dataclass(frozen=True)
@@ -183,6 +203,7 @@ class Validator:
             crps=float(crps(scaled, truth).nan_to_num(WORST).mean()),
             astray=_astray(scaled),
             reach=reaching(scaled, truth, level),
+            whose=places // (self.each * self.truth[0].numel()),
         )
 
 
