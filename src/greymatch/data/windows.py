@@ -133,7 +133,8 @@ class Windows:
 
 
 def spread_windows(data: Trajectories, length: int, most: int = 6) -> tuple[Window, Tensor]:
-    """Windows (N * most) spread over each trajectory from its first to its last, and which of them exist (N, most).
+    """Windows (M) spread over each trajectory from its first to its last, one trajectory after another, and which of
+    the `most` that each may have these are (N, most).
 
     As many as fit side by side, but two if there are two at all, then with points in common.
     """
@@ -144,8 +145,7 @@ def spread_windows(data: Trajectories, length: int, most: int = 6) -> tuple[Wind
     place = torch.arange(most, device=count.device) / (side_by_side - 1) * (count - 1).clamp_min(0)
     ends = order.gather(1, place.round().long().minimum((count - 1).clamp_min(0)))
     known = (ends < there.shape[1]) & (ends.diff(dim=1, prepend=ends[:, :1] - 1) > 0)
-    rows = torch.arange(len(data), device=ends.device).repeat_interleave(most)
-    return gather(data, rows, ends.clamp_max(there.shape[1] - 1).clamp_min(length - 1).flatten(), length), known
+    return gather(data, known.nonzero()[:, 0], ends[known], length), known
 
 
 def longest_windows(history: Trajectories, lengths: Sequence[int]) -> list[tuple[int, Tensor]]:

@@ -99,7 +99,7 @@ def calibrate_misfit(network: Network, *data: Trajectories) -> None:
 
 def _misfits(network: Network, data: Trajectories) -> Tensor:
     soon = MOST_NUMBERS // (network.settings.window * data.values[0, 0].numel())
-    window, known = spread_windows(data.select(slice(max(4, min(MOST_TRAJECTORIES, soon)))), network.settings.window)
+    window, _ = spread_windows(data.select(slice(max(4, min(MOST_TRAJECTORIES, soon)))), network.settings.window)
     with torch.no_grad():
-        found = network.misfit(window)[known.flatten()]
+        found = network.misfit(window) if len(window.times) else network.usual.new_zeros(0)
     return found[found.isfinite()]

@@ -38,6 +38,8 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         return
     some = data.select(slice(MOST_TRAJECTORIES))
     window, known = spread_windows(some, network.settings.window)
+    if not len(window.times):
+        return
     with torch.no_grad():
         sight = network.look(window)
         first = Beginnings.of(network, window, sight, known)
@@ -86,7 +88,14 @@ def _estimates(network: Network, sight: Sight, known: Tensor) -> Estimates:
     with torch.no_grad():
         eps = network.claimed_parameters(sight, DRAWS, torch.Generator(known.device).manual_seed(0))
         mean = eps.mean(0) + (sight.own.released(network.doubt) if sight.own else 0.0)
-    return Estimates(mean.reshape(*known.shape, -1), eps.var(0).reshape(*known.shape, -1), known)
+    return Estimates(_placed(mean, known), _placed(eps.var(0), known), known)
+
+
+def _placed(values: Tensor, known: Tensor) -> Tensor:
+    """What belongs to the windows that exist (M, L), trajectory by trajectory (N, W, L)."""
+    placed = values.new_zeros(*known.shape, values.shape[-1])
+    placed[known] = values
+    return placed
 
 
 @dataclass(frozen=True)
@@ -105,9 +114,7 @@ class Beginnings:
         """None where windows are not asked, or are noisy: then derivatives are no matter of points, nor paths exact."""
         if sight.own is None or window.smooth is not None:
             return None
-        rows = (torch.arange(len(known), device=known.device) * known.shape[1])[known[:, 0]]
-        if not len(rows):
-            return None
+        rows = (known.cumsum(1) == 1)[known].nonzero()[:, 0]
         shown, amplitude, own = window.select(rows), sight.features.amplitude[rows], sight.own.select(rows)
         unit = network.dynamics.scales_top * amplitude
         told = network.ask(network.evidence(shown), own.startless() if own.phases else own, unit)

@@ -66,9 +66,8 @@ def _windows(network: Network, data: Trajectories) -> Window:
     """Spread over trajectories, and these over all that have one."""
     length, most = network.settings.window, OF_FIELDS if data.grid else WINDOWS
     long = usable(data, length).any(1).nonzero()[:, 0]
-    window, known = spread_windows(data.select(long[_spread(len(long), most)].cpu()), length)
-    there = known.flatten().nonzero()[:, 0]
-    return window.select(there[_spread(len(there), most)])
+    window, _ = spread_windows(data.select(long[_spread(len(long), most)].cpu()), length)
+    return window.select(_spread(len(window.times), most))
 
 
 def _spread(count: int, most: int) -> Tensor:
