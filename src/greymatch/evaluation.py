@@ -16,6 +16,7 @@ from greymatch.forecast.posterior import Posterior
 from greymatch.forecast.references import hold, physics_only, time_mean, true_mean, zero
 from greymatch.forecast.scores import Scores, score
 from greymatch.models.greybox import GreyBox
+from greymatch.models.seen import Seen
 from greymatch.systems.system import System
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ FIELDS = 20  # that tell the physics' share as well as more of them would
 class Evaluation:
     """Forecast, scores and parameters of a model on `test`, of which each trajectory's first `given` points are shown.
 
-    `references` are keyed by name, in the order of the honest table; `share` is that of `GreyBox.physics_share`.
+    `references` are keyed by name, in the order of the honest table; `share` is that of `GreyBox.physics_share`. `seen`
+    is what the model made of the `history`, for whoever asks it for more.
     """
 
     model: GreyBox
     test: Trajectories
     history: Trajectories
+    seen: Seen
     forecast: Forecast
     scores: Scores
     references: dict[str, Scores]
@@ -114,7 +117,8 @@ def evaluate(
     truth = test if truth is None else truth
     history = test.first(given)
     times = test.times[:, given:]
-    forecast = model.forecast(history, times, draws=draws, seed=seed)
+    seen = model.observe(history)
+    forecast = model.forecast(seen, times, draws=draws, seed=seed)
     references = {"hold": hold(history, times), "zero": zero(history, times)}
     if train is not None:
         references["per-time mean"] = time_mean(train, history, times)
@@ -125,15 +129,16 @@ def evaluate(
         model=model,
         test=test,
         history=history,
+        seen=seen,
         forecast=forecast,
         scores=score(forecast, truth, LEVEL),
         references={name: score(reference, truth, LEVEL) for name, reference in references.items()},
-        posterior=_posterior(model, history, seed),
+        posterior=_posterior(model, seen, seed),
         share=model.physics_share(test.select(slice(FIELDS)) if test.grid else test),
     )
 
 
-def _posterior(model: GreyBox, history: Trajectories, seed: int) -> Posterior | None:
+def _posterior(model: GreyBox, seen: Seen, seed: int) -> Posterior | None:
     if not model.network.physics.free:
         return None
-    return model.infer(history, draws=PARAMETERS_OF_FIELDS if history.grid else PARAMETERS, seed=seed)
+    return model.infer(seen, draws=PARAMETERS_OF_FIELDS if seen.history.grid else PARAMETERS, seed=seed)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from greymatch.errors import GreymatchError
-from greymatch.forecast import chunks
+from greymatch.forecast import chunks, scores
 from greymatch.forecast.forecast import Forecast
 from greymatch.forecast.references import hold
 from greymatch.forecast.scores import METRICS, score
@@ -156,6 +156,7 @@ def test_scoring_in_pieces_is_the_same(recording, cast, seed, monkeypatch):
     forecast = cast(torch.randn(6, 7, 4).double(), range(1, 5))
     whole = score(forecast, truth).table()
     monkeypatch.setattr(chunks, "_NUMBERS", 50)
+    monkeypatch.setattr(scores, "_NUMBERS", 50)
     np.testing.assert_allclose(score(forecast, truth).table(), whole, rtol=1e-12)
 
 

@@ -12,7 +12,8 @@ import torch
 from greymatch import systems
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, last_window
-from greymatch.models.clean import traced
+from greymatch.models import shooting
+from greymatch.models.clean import THROUGH, traced
 from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network
 from greymatch.models.shooting import Shooting
@@ -121,7 +122,8 @@ def test_a_velocity_at_the_end_is_the_paths(greybox):
     torch.testing.assert_close(start[:, 1].double(), (-root * (root * clock).sin())[:, -1], atol=1e-6, rtol=0)
 
 
-def test_a_field_tells_its_parameter_by_the_path_from_its_first_frame(greybox):
+@pytest.mark.parametrize("together", [1, shooting.TOGETHER])
+def test_a_field_tells_its_parameter_by_the_path_from_its_first_frame(greybox, monkeypatch, together: int):
     """u' = k d2u/dx2 on a ring: a wave of the grid decays at the rate that its differences have."""
     k, times, cells = torch.tensor([0.5, 0.9], dtype=torch.float64), torch.arange(8).double() * 0.1, torch.arange(16)
     angle = 2 * torch.pi * cells / 16
@@ -137,10 +139,14 @@ def test_a_field_tells_its_parameter_by_the_path_from_its_first_frame(greybox):
         grid=("x",),
     )
     network = greybox(physics, data, window=6).network
+    monkeypatch.setattr(shooting, "TOGETHER", together)
     with torch.no_grad():
-        law = network.look(last_window(data, 6), refine=True).own
+        sight = network.look(last_window(data, 6), refine=True)
+    law = sight.own
     assert law is not None
     assert law.phases == 0
+    assert sight.near is not None
+    assert float(sight.near.max()) < THROUGH
     torch.testing.assert_close(physics.push(law.latents().eps)[:, 0].double(), k, atol=2e-5, rtol=0)
 
 

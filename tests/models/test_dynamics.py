@@ -55,6 +55,21 @@ def test_complete_equations_are_never_touched(build: Build, composition: str, or
         assert bool(parts.drift[:, 1].all())
 
 
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+@pytest.mark.parametrize(("order", "kinematics"), [(1, "exact"), (2, "learned")])
+def test_a_net_that_counts_nowhere_is_not_asked(build: Build, composition: str, order: int, kinematics: str):
+    settings = {"residual__composition": composition, "residual__kinematics": kinematics}
+    network = build(order, (6,), complete=("a", "b"), trained=True, **settings)
+    t, phase, latents = point(network, 3)
+    asked, calls = network.dynamics.parts(t, phase, latents), []
+    network.dynamics.field.register_forward_hook(lambda *_: calls.append(1))
+    with torch.no_grad():
+        parts = network.dynamics.parts(t, phase, latents)
+    assert not calls
+    assert torch.equal(parts.total, asked.total)
+    assert torch.equal(parts.learned, asked.learned)
+
+
 def test_the_residual_is_in_units_of_the_data(build: Build):
     network = build(trained=True, residual__products=0)
     t, phase, latents = point(network, 4)

@@ -326,3 +326,33 @@ def test_a_refined_model_forecasts_histories_of_mixed_lengths(greybox: Make):
     assert len(posterior.draws.unique()) == 24
     alone = model.infer(ragged.select([1]), draws=1).draws
     torch.testing.assert_close(model.infer(ragged, draws=1).draws[:, 1:2], alone, rtol=1e-3, atol=1e-4)
+
+
+def test_what_was_observed_once_serves_forecasts_and_parameters_as_the_history_does(greybox: Make):
+    data = circling()
+    model = greybox(SPRING, data, trained=True)
+    seen = model.observe(data)
+    assert len(seen) == len(data)
+    for draws in (1, 8):
+        anew, again = (model.forecast(given, LATER, draws, seed=3) for given in (data, seen))
+        assert torch.equal(anew.draws, again.draws)
+        assert torch.equal(anew.start, again.start)
+        assert torch.equal(model.infer(data, draws, seed=3).draws, model.infer(seen, draws, seed=3).draws)
+    assert torch.equal(model.infer(data, whole=True).draws, model.infer(seen, whole=True).draws)
+
+
+def test_how_windows_are_asked_is_told_when_they_are_observed(greybox: Make):
+    data = circling()
+    model = greybox(SPRING, data, trained=True)
+    asked, told = (model.infer(model.observe(data, refine=refine)).draws for refine in (True, False))
+    assert torch.equal(asked, model.infer(data, refine=True).draws)
+    assert torch.equal(told, model.infer(data, refine=False).draws)
+    with pytest.raises(GreymatchError, match="`refine` must be None"):
+        model.infer(model.observe(data), refine=True)
+
+
+def test_what_another_model_observed_is_refused(greybox: Make):
+    data = circling()
+    seen = greybox(SPRING, data).observe(data)
+    with pytest.raises(GreymatchError, match="observed by this model"):
+        greybox(SPRING, data).forecast(seen, LATER)

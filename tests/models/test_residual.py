@@ -105,13 +105,16 @@ def test_a_net_that_is_still_zero_is_not_asked_but_learns(kind: str):
     asked = field(state, extra)
     calls = []
     field.get_submodule("trunk.0").register_forward_hook(lambda *_: calls.append(1))
+    assert not field.netless
     with torch.no_grad():
+        assert field.netless
         torch.testing.assert_close(field(state, extra), asked)
     assert not calls
     asked.sum().backward()
     assert bool(field.get_parameter("heads.0.weight").grad.any())  # pyright: ignore[reportOptionalMemberAccess]
     field.get_parameter("heads.0.bias").data += 1.0
     with torch.no_grad():
+        assert not field.netless
         torch.testing.assert_close(field(state, extra), asked + 1)
     assert calls
 

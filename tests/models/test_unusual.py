@@ -40,6 +40,23 @@ def test_a_motion_that_nothing_explains_is_told_by_name(model, known, refine):
         model.forecast(history, [3.0], draws=2, refine=refine)
 
 
+def test_a_path_through_a_window_does_not_change_how_strange_it_is(model, known):
+    history = alien(known[1].first(20))
+    with torch.no_grad():
+        own = model.network.observe(model._checked(history), refine=True).own
+    np.testing.assert_array_equal(model.strangeness(history), (own.misfit / model.network.usual).double().numpy())
+
+
+def test_what_is_strange_is_told_when_it_is_observed_and_not_again(model, known):
+    with pytest.warns(UnusualHistoryWarning) as told:
+        seen = model.observe(alien(known[1].first(20)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.forecast(seen, [3.0], draws=2)
+        model.infer(seen, draws=2)
+    assert [one.filename for one in told] == [__file__]
+
+
 def test_what_the_model_knows_is_met_in_silence(model, known):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -18,6 +18,7 @@ from greymatch.forecast.references import hold, zero
 from greymatch.forecast.scores import score
 from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
+from greymatch.models.seen import Seen
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal, Uniform
 from greymatch.settings import Settings
@@ -63,10 +64,12 @@ def evaluation_of(
     history = test.first(GIVEN)
     forecast = forecast_of(rng, test, history, draws, noise, failed)
     references = {"hold": hold(history, forecast.times), "zero": zero(history, forecast.times)}
+    model = model_of(states, test.grid, method)
     return Evaluation(
-        model=model_of(states, test.grid, method),
+        model=model,
         test=test,
         history=history,
+        seen=Seen(model.network, history, cast(Any, None)),
         forecast=forecast,
         scores=score(forecast, test),
         references={name: score(one, test) for name, one in references.items()},

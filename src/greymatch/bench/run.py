@@ -175,7 +175,7 @@ def _scores(evaluation: Evaluation, run: Run, truth: Trajectories) -> dict[str, 
     """The ensemble as `scores`, and `central`: the single forecast from the posterior's means."""
     from greymatch.forecast.scores import score
 
-    central = evaluation.model.forecast(evaluation.history, evaluation.forecast.times, draws=1, seed=run.seed)
+    central = evaluation.model.forecast(evaluation.seen, evaluation.forecast.times, draws=1, seed=run.seed)
     found = described(evaluation)
     return {**found, "central": numbers(score(central, truth))}
 

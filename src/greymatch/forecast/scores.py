@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from greymatch.forecast.chunks import chunks
 from greymatch.forecast.forecast import Forecast, check_level
 
 METRICS = ("mse", "rmse", "mae", "nmse", "crps", "coverage", "spread_skill")
+_NUMBERS = 2**18  # at once: there are many passes over them, and a processor's caches hold no more
 _SUMS = ("count", "square", "absolute", "crps", "covered", "variance")
 
 
@@ -136,16 +138,25 @@ def _sums(forecast: Forecast, judged: Judged, place: Tensor, leads: int, level: 
     """Each of `_SUMS` by state and lead (Q, S + 1, L + 1), the last entries over all states and all leads."""
     states = len(forecast.states)
     total = torch.zeros((leads, len(_SUMS), states), dtype=torch.float64, device=place.device)
-    for rows in chunks(forecast.draws):
-        scored = judged.scored[rows]
-        terms = _terms(forecast.draws[:, rows].double(), judged.values[rows].double(), level)
-        parts = torch.stack([scored.double(), *(term.masked_fill(~scored, 0.0) for term in terms)], 2)
-        # (n, T, Q, S): the grid is summed over
-        parts = parts.flatten(4).sum(4) if parts.ndim > 4 else parts
-        total.index_add_(0, place[rows].flatten(), parts.flatten(0, 1))
+    draws, values, scored, place = forecast.draws.flatten(1, 2), *_by_point(judged.values, judged.scored, place)
+    for points in chunks(draws, _NUMBERS):
+        terms = _terms(draws[:, points].double(), values[points].double(), level)
+        total.index_add_(0, place[points], _summed(scored[points], terms))
     total = total.movedim(0, -1)
     total = torch.cat([total, total.sum(1, keepdim=True)], 1)
     return torch.cat([total, total.sum(2, keepdim=True)], 2)
+
+
+def _by_point(*parts: Tensor) -> tuple[Tensor, ...]:
+    """Trajectories and times as one axis."""
+    return tuple(part.flatten(0, 1) for part in parts)
+
+
+def _summed(scored: Tensor, terms: Sequence[Tensor]) -> Tensor:
+    """The count and each term (n, Q, S), summed over the grid where they are `scored` (n, S, *grid)."""
+    out = None if bool(scored.all()) else ~scored
+    kept = [scored.double(), *(term if out is None else term.masked_fill(out, 0.0) for term in terms)]
+    return torch.stack([part.flatten(2).sum(2) if part.ndim > 2 else part for part in kept], 1)
 
 
 def _terms(draws: Tensor, truth: Tensor, level: float) -> tuple[Tensor, ...]:

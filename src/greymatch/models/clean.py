@@ -26,7 +26,7 @@ NEAR, THROUGH = 1e-3, 1e-5  # that is worth more steps, and that goes through
 STEPS = {2: NEAR, 16: THROUGH}  # over a window's usual spacing, and how near they must bring a path
 FIELD_STEPS = {2: NEAR, 8: THROUGH}
 SWEEPS, FIRST, GAIN = 10, 6, 0.9  # of Gauss-Newton; near a path, or after the first few, each must leave so much less
-LEARNING = 2  # sweeps with as many steps, after which it is known how the path of a field moves
+LEARNING = 2  # sweeps, after which it is known how the path of a field moves; with more steps one tells it anew
 STENCIL = 7
 ROOM = 0.1  # how far off a start may be, in spreads of the data
 MOST = 0.9  # of what is seen of each state must be as near
@@ -79,7 +79,8 @@ def paths(
         if not len(rows):
             return None
         shooting = _through(dynamics, scales, window.select(rows), amplitude[rows], each)
-        best = _closest(shooting, found.guess if found else shooting.guess(told.mean[rows]), near)
+        guess, learning = (found.guess, 1) if found else (shooting.guess(told.mean[rows]), LEARNING)
+        best = _closest(shooting, guess, near, learning)
         close = best.cost < near
         rows = rows[close]
         found = Paths(rows, shooting.select(close), best.guess.select(close), best.cost[close], best.precision[close])
@@ -117,8 +118,9 @@ class Closest:
         return Closest(self.guess.put(rows, other.guess.select(less)), cost, precision)
 
 
-def _closest(shooting: Shooting, guess: Guess, near: float) -> Closest:
-    """Each window is asked as long as it gains, or is not yet `near` a path, if there is hope for it."""
+def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Closest:
+    """Each window is asked as long as it gains, or is not yet `near` a path, if there is hope for it. After so many
+    sweeps of `learning` it is known how paths of fields move."""
     best, going = None, torch.arange(len(guess.latents), device=guess.latents.device)
     for sweep in range(1, SWEEPS + 1):
         path = shooting.path(guess)
@@ -136,7 +138,7 @@ def _closest(shooting: Shooting, guess: Guess, near: float) -> Closest:
         goes_on = (left < (FAINT if sweep == 1 else HOPEFUL)) & (gained | ((cost > near) & (sweep < FIRST)))
         if not bool(goes_on.any()):
             break
-        known = shooting.experienced(guess, path) if sweep >= LEARNING else guess
+        known = shooting.experienced(guess, path) if sweep >= learning else guess
         guess = shooting.after(known, path, step).select(goes_on)
         going, shooting = going[goes_on], shooting.select(goes_on)
     assert best is not None, "there is a first sweep"

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
-from greymatch.models.network import Network, Sight
+from greymatch.models.network import Network
 from greymatch.models.rollout import TOLERANCE
+from greymatch.models.seen import Seen
 from greymatch.models.solving import Solving
 from greymatch.models.unusual import strangeness, warn_of_range, warn_of_unusual
 from greymatch.physics.physics import Physics
@@ -79,7 +80,7 @@ class GreyBox:
     @overload
     def forecast(
         self,
-        history: Trajectories,
+        history: Trajectories | Seen,
         times: Times,
         draws: int = 100,
         seed: int = 0,
@@ -90,7 +91,7 @@ class GreyBox:
     @overload
     def forecast(
         self,
-        history: Trajectories,
+        history: Trajectories | Seen,
         times: Times,
         draws: int = 100,
         seed: int = 0,
@@ -103,7 +104,7 @@ class GreyBox:
 
     def forecast(
         self,
-        history: Trajectories,
+        history: Trajectories | Seen,
         times: Times,
         draws: int = 100,
         seed: int = 0,
@@ -117,7 +118,8 @@ class GreyBox:
 
         `times` are shared (T,) or one row for each trajectory (N, T). Each draw takes theta and z from the posterior;
         `draws=1` is the central forecast, with the posterior's means. A member that diverges is NaN from there on
-        and says so in `Forecast.status`; the others stand. `refine` as in `infer`.
+        and says so in `Forecast.status`; the others stand. `refine` as in `infer`, and `history` may be what `observe`
+        gave.
 
         With `out`, a .zarr store, members are written as they are solved, never all in memory; a store that was stopped
         goes on with `resume`.
@@ -129,34 +131,28 @@ class GreyBox:
         _check_count("draws", draws)
         if not tolerance > 0:
             raise GreymatchError(f"`tolerance` must be positive; got {tolerance!r}.")
-        history = self._checked(history)
-        asked = as_times(times, history)
-        if history.inputs is not None:
-            rows = torch.arange(len(history), device=self.device)
-            history.inputs.check_covers(rows, asked, history.labels)
-        self._check_refine(refine)
-        with torch.no_grad():
-            sight = self.network.observe(history, refine)
-        warn_of_unusual(self.network, history, sight.own)
-        warn_of_range(self.record.get("seen", {}), history)
-        solving = self._drawn(history, sight, asked, draws, seed, tolerance)
-        labels = self._labels(history, solving.times, solving.start)
+        given = self._given(history)
+        asked = as_times(times, given)
+        if given.inputs is not None:
+            rows = torch.arange(len(given), device=self.device)
+            given.inputs.check_covers(rows, asked, given.labels)
+        seen = self._seen(history, given, refine)
+        solving = self._drawn(seen, asked, draws, seed, tolerance)
+        labels = self._labels(given, solving.times, solving.start)
         if out is not None:
-            identity = self._identity(history, solving.times, (draws, seed, tolerance, refine, solving.shape))
+            identity = self._identity(given, solving.times, (draws, seed, tolerance, refine, solving.shape))
             return stream(solving, labels, identity, Path(out), resume)
         values, status = solving.whole()
         return Forecast(draws=values, status=status, **labels)
 
-    def _drawn(
-        self, history: Trajectories, sight: Sight, times: Tensor, draws: int, seed: int, tolerance: float
-    ) -> Solving:
+    def _drawn(self, seen: Seen, times: Tensor, draws: int, seed: int, tolerance: float) -> Solving:
         """Members of the ensemble and where each of them starts."""
         generator = self._generator(seed)
         with torch.no_grad():
-            members = self.network.draw(sight, draws, generator)
-            start = Start.of(history, self.physics.order, min(POINTS, self.settings.window))
+            members = self.network.draw(seen.sight, draws, generator)
+            start = Start.of(seen.history, self.physics.order, min(POINTS, self.settings.window))
             start = start.drawn(draws, generator, self.network.widening)
-        return Solving(self.network, start, members, times, history.inputs, draws, tolerance)
+        return Solving(self.network, start, members, times, seen.history.inputs, draws, tolerance)
 
     def _labels(self, history: Trajectories, times: Tensor, start: Start) -> dict[str, Any]:
         """The fields of a forecast beside its draws."""
@@ -171,9 +167,14 @@ class GreyBox:
             "epoch": history.epoch,
         }
 
+    def observe(self, history: Trajectories, refine: bool | None = None) -> Seen:
+        """What the model makes of histories, to be given to `forecast` and `infer` in their place: where windows are
+        asked, most of the time goes into that. `refine` as in `infer`."""
+        return self._seen(history, self._checked(history), refine)
+
     def infer(
         self,
-        history: Trajectories,
+        history: Trajectories | Seen,
         draws: int = 1000,
         seed: int = 0,
         refine: bool | None = None,
@@ -183,22 +184,45 @@ class GreyBox:
 
         `refine` asks each window itself from the encoder's answer on (True), takes that answer (False), or does
         what validation data found better (None). With `whole`, all of each recording is asked, not its end alone:
-        for parameters that do not change along it. See `track` for those that do.
+        for parameters that do not change along it. See `track` for those that do. `history` may be what `observe` gave.
         """
         from greymatch.forecast.posterior import Posterior
-        from greymatch.models.whole import seen_whole
 
         self._check_parameters()
         _check_count("draws", draws)
-        history = self._checked(history)
+        given = self._given(history)
+        seen = self._seen(given if whole else history, given, refine, whole)
+        with torch.no_grad():
+            eps = self.network.draw_parameters(seen.sight, draws, self._generator(seed))
+        theta = self.physics.push(eps).cpu()
+        return Posterior(names=tuple(self.physics.params), draws=theta, labels=given.labels)
+
+    def _given(self, history: Trajectories | Seen) -> Trajectories:
+        """The history as this model sees it."""
+        if not isinstance(history, Seen):
+            return self._checked(history)
+        if history.network is not self.network:
+            raise GreymatchError(
+                "`history` must have been observed by this model; another one did. Give the history itself, or call "
+                "`observe` of this model."
+            )
+        return history.history
+
+    def _seen(
+        self, history: Trajectories | Seen, given: Trajectories, refine: bool | None, whole: bool = False
+    ) -> Seen:
+        """What was seen of a history, or what is now, with a warning of what the model does not know."""
+        from greymatch.models.whole import seen_whole
+
+        if isinstance(history, Seen):
+            _check_not_refined(refine)
+            return history
         self._check_refine(refine or whole)
         with torch.no_grad():
-            sight = seen_whole(self.network, history) if whole else self.network.observe(history, refine)
-            eps = self.network.draw_parameters(sight, draws, self._generator(seed))
-        warn_of_unusual(self.network, history, sight.own)
-        warn_of_range(self.record.get("seen", {}), history)
-        theta = self.physics.push(eps).cpu()
-        return Posterior(names=tuple(self.physics.params), draws=theta, labels=history.labels)
+            sight = seen_whole(self.network, given) if whole else self.network.observe(given, refine)
+        warn_of_unusual(self.network, given, sight.own)
+        warn_of_range(self.record.get("seen", {}), given)
+        return Seen(self.network, given, sight)
 
     def track(
         self,
@@ -295,6 +319,13 @@ class GreyBox:
 
         told = digest({**self.network.state_dict(), "times": times})
         return " ".join([told, fingerprint(history), *(repr(value) for value in drawn)])
+
+
+def _check_not_refined(refine: bool | None) -> None:
+    if refine is not None:
+        raise GreymatchError(
+            f"`refine` must be None of what was observed already; got {refine!r}. Give it to `observe`."
+        )
 
 
 def _check_count(argument: str, value: object) -> None:

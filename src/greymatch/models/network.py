@@ -38,10 +38,12 @@ MOST_POINTS = 10_000  # of one recording that is asked as a whole
 
 @dataclass(frozen=True)
 class Sight:
-    """What the network makes of windows: features for the encoder and, if asked of each window, its own posterior."""
+    """What the network makes of windows: features for the encoder and, if asked of each window, its own posterior; and
+    if paths were sought, how `near` they come (B,), inf where there is none."""
 
     features: Features
     own: Laplace | None
+    near: Tensor | None = None
 
 
 class Network(nn.Module):
@@ -127,7 +129,7 @@ class Network(nn.Module):
         """
         features = self.features(window)
         asked = self.prefers_asking and bool(self.refined) if refine is None else refine
-        return Sight(features, self._asked(window, features) if asked else None)
+        return Sight(features, *self._asked(window, features)) if asked else Sight(features, None)
 
     def observe(self, history: Trajectories, refine: bool | None = None) -> Sight:
         """The same of the end of each history, of the longest window that it fills."""
@@ -168,21 +170,22 @@ class Network(nn.Module):
         """Whether the physics is all there is: no equation is open, and windows can be asked for its parameters."""
         return self.askable and not bool(self.dynamics.open.any())
 
-    def _asked(self, window: Window, features: Features) -> Laplace:
-        """The posterior of each window by itself, by what it shows of the field and, if possible, by a path through it.
+    def _asked(self, window: Window, features: Features) -> tuple[Laplace, Tensor | None]:
+        """The posterior of each window by itself, by what it shows of the field and, if possible, by a path through it;
+        and how near that comes.
 
         Where a forecast starts belongs to it, but of a field, where every pixel would be a number to find.
         """
         law = self.matched(window, features)
         if window.smooth is None:
-            return self.trace(window, law, features.amplitude)[0]
+            return self.trace(window, law, features.amplitude)
         if self.physics.grid:
-            return law
+            return law, None
         if window.length < FEWEST_POINTS:
-            return law.starting(Start.of(window, self.physics.order))
+            return law.starting(Start.of(window, self.physics.order)), None
         rows, back = self._few_at_once(window, law)
         parts = [shot(self.dynamics, self.scales, window.select(i), self.observed, law.select(i)) for i in rows]
-        return Laplace.joined(parts).select(back)
+        return Laplace.joined(parts).select(back), None
 
     def matched(self, window: Window, features: Features) -> Laplace:
         """The posterior of each window by what it shows of the field alone: no path is sought."""
@@ -194,7 +197,8 @@ class Network(nn.Module):
     def misfit(self, window: Window) -> Tensor:
         """How badly the field explains each window (B,), see `Laplace`: without noise, no path tells more of it."""
         features = self.features(window)
-        return (self.matched if window.smooth is None else self._asked)(window, features).misfit
+        law = self.matched(window, features) if window.smooth is None else self._asked(window, features)[0]
+        return law.misfit
 
     def trace(self, window: Window, told: Laplace, amplitude: Tensor) -> tuple[Laplace, Tensor]:
         """The posterior of windows without noise by paths through them, some windows at a time; and how near these

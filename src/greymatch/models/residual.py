@@ -37,9 +37,14 @@ class MlpField(nn.Module):
             of_them = settings.model_copy(update={"degree": factors})
             self.products = PolynomialField(state, extra, outputs, heads, axes, of_them, latents)
 
+    @property
+    def netless(self) -> bool:
+        """Whether the net has nothing to say."""
+        return _silent(self.heads)
+
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
-        if self.products is not None and _silent(self.heads):
+        if self.products is not None and self.netless:
             return self.products(state, extra)
         seen = _joined(state, extra, self.axes).movedim(-1 - self.axes, -1)
         hidden = self.trunk(seen.flatten(0, -2))
@@ -71,9 +76,14 @@ class ConvField(nn.Module):
             of_them = settings.model_copy(update={"degree": settings.products})
             self.products = PolynomialField(state, extra, outputs, heads, axes, of_them, latents)
 
+    @property
+    def netless(self) -> bool:
+        """Whether the net has nothing to say."""
+        return _silent(self.heads)
+
     def forward(self, state: Tensor, extra: Tensor) -> Tensor:
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
-        if self.products is not None and _silent(self.heads):
+        if self.products is not None and self.netless:
             return self.products(state, extra)
         channel = -1 - self.axes
         before = state.shape[:channel]
@@ -99,6 +109,7 @@ class PolynomialField(nn.Module):
     monomial_of: Tensor
     plain: Tensor
     finer: Tensor
+    netless = True
 
     def __init__(
         self, state: int, extra: int, outputs: int, heads: int, axes: int, settings: ResidualSettings, latents: int = 0

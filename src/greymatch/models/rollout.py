@@ -15,6 +15,7 @@ from greymatch.simulation.start import Start
 TOLERANCE = 1e-6
 FARTHEST = 100.0  # from the middle of the data, in units of their spread: nothing that was learned holds there
 PIXELS_AT_ONCE = 2**14  # or members without a grid: of more, what a net makes of them leaves a processor's caches
+NETLESS = 4  # times as many of a field without one
 
 
 def roll_out(
@@ -31,8 +32,8 @@ def roll_out(
     The tolerance is relative to each state's own spread, whatever its units. Many members, or those with large grids,
     are solved some at a time.
     """
-    at_once, parts = max(1, PIXELS_AT_ONCE // torch.Size(network.shapes.grid).numel()), []
-    for rows in torch.arange(len(times), device=times.device).split(at_once):
+    parts = []
+    for rows in torch.arange(len(times), device=times.device).split(_at_once(network)):
         driven = signals.select(rows) if signals else None
         some = (start.select(rows), members.select(rows), times[rows], driven)
         if network.recalls:
@@ -40,6 +41,13 @@ def roll_out(
         else:
             parts.append(_solved(network, *some, tolerance, max_steps))
     return Solution.joined(parts)
+
+
+def _at_once(network: Network) -> int:
+    """How many members are solved together."""
+    grid = torch.Size(network.shapes.grid)
+    more = NETLESS if grid and not network.recalls and network.dynamics.field.netless else 1
+    return max(1, more * PIXELS_AT_ONCE // grid.numel())
 
 
 def _solved(

@@ -31,6 +31,7 @@ from greymatch.simulation.unroll import unroll
 
 FARTHEST = 100.0  # spreads of the data from its centre, where the field is held: a path must stay finite
 STRAYED = 1.0  # spreads of the data from where a state was seen, where a node is no use: it goes back
+TOGETHER = 2**16  # numbers of fields that are followed at once: fewer take as long, more leave a processor's caches
 NUDGE = 1e-5  # in double: slopes are those of the path itself, as far as it is to be followed
 
 
@@ -213,15 +214,17 @@ class Shooting:
         return Path(path, torch.stack(all_moves, 2), away.square() * finest)
 
     def _followed(self, guess: Guess) -> Path:
-        """From the first frame on, interval by interval; one after another with each of the latents moved."""
-        path = self._from_the_first(guess.latents)
+        """From the first frame on, interval by interval; with each of the latents moved, as many as are soon done."""
+        path = self._from_the_first(guess.latents[None])[0]
         if guess.moves is not None:
             return Path(path, guess.moves, path.new_zeros(len(path)))
-        moved, rough = NUDGE * torch.eye(guess.latents.shape[1]).to(guess.latents), self.roughly
-        here = rough._from_the_first(guess.latents)
-        moves = [(rough._from_the_first(guess.latents + move) - here) / NUDGE for move in moved]
-        by_others = self._by_others(lambda one: one._from_the_first(guess.latents), here)
-        return Path(path, torch.cat([torch.stack(moves, 1), by_others], 1), path.new_zeros(len(path)))
+        rough, moves = self.roughly, NUDGE * torch.eye(guess.latents.shape[1]).to(guess.latents)
+        here = path if rough.steps is self.steps else rough._from_the_first(guess.latents[None])[0]
+        at_once = max(1, TOGETHER // max(1, self.phases[:, 0].numel()))
+        moved = (guess.latents + moves[:, None]).split(at_once)
+        slopes = torch.cat([(rough._from_the_first(some) - here) / NUDGE for some in moved])
+        by_others = self._by_others(lambda one: one._from_the_first(guess.latents[None])[0], here)
+        return Path(path, torch.cat([slopes.transpose(0, 1), by_others], 1), path.new_zeros(len(path)))
 
     def _by_others(self, solved: Callable[[Shooting], Tensor], here: Tensor) -> Tensor:
         """How what is `solved` (B, ...), and is `here` now, moves (B, C, ...) with numbers of the dynamics."""
@@ -229,10 +232,12 @@ class Shooting:
         return torch.stack(moves, 1) if moves else here[:, None][:, :0]
 
     def _from_the_first(self, latents: Tensor) -> Tensor:
-        nodes, rows = [(self.phases[:, 0] - self.center) / self.unit], latents[None, :, None]
+        """Nodes (n, B, W, P, *grid) of paths with latents (n, B, K)."""
+        first = (self.phases[:, 0] - self.center) / self.unit
+        nodes, rows = [first.expand(len(latents), *first.shape)], latents[:, :, None]
         for place in range(self.steps.stages.shape[1]):
-            nodes.append(self._flown(nodes[-1][None, :, None], rows, slice(place, place + 1))[0, :, 0])
-        return torch.stack(nodes, 1)
+            nodes.append(self._flown(nodes[-1][:, :, None], rows, slice(place, place + 1))[:, :, 0])
+        return torch.stack(nodes, 2)
 
     def _flown(self, starts: Tensor, latents: Tensor, intervals: slice) -> Tensor:
         """Where phases (n, B, I, P, *grid) are at the end of some intervals, with latents (n, B, I, K)."""

@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
+from greymatch.data.windows import last_window, longest_windows
 from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network
 
 FAR = 3.0  # times what hardly a known window exceeds
 BEYOND = 0.5  # widths of the range seen
 NAMED = 5
+CALLER = 4  # of the model's verb, which looks by one function
 
 
 class UnusualHistoryWarning(UserWarning):
@@ -29,9 +32,15 @@ def strangeness(network: Network, history: Trajectories, own: Laplace | None = N
     if not network.askable or not bool(network.usual):
         return np.full(len(history), np.nan)
     with torch.no_grad():
-        own = own or network.observe(history, refine=True).own
-    assert own is not None, "who can be asked gives a law"
-    return (own.misfit / network.usual).cpu().double().numpy()
+        misfit = own.misfit if own else _misfit(network, history)
+    return (misfit / network.usual).cpu().double().numpy()
+
+
+def _misfit(network: Network, history: Trajectories) -> Tensor:
+    """Of the end of each history (N,), of the longest window that it fills."""
+    fitting = longest_windows(history, network.settings.lengths)
+    found = [network.misfit(last_window(history.select(rows), length)) for length, rows in fitting]
+    return torch.cat(found)[torch.cat([rows for _, rows in fitting]).argsort()]
 
 
 def warn_of_unusual(network: Network, history: Trajectories, own: Laplace | None) -> None:
@@ -44,7 +53,7 @@ def warn_of_unusual(network: Network, history: Trajectories, own: Laplace | None
         f"{_named(history, far)} move in a way that the model cannot explain: up to {found[far].max():.0f} times worse "
         "than what it was fitted to. Do not trust what it says of them.",
         UnusualHistoryWarning,
-        stacklevel=3,
+        stacklevel=CALLER,
     )
 
 
@@ -69,7 +78,7 @@ def warn_of_range(seen: Mapping[str, Sequence[float]], history: Trajectories) ->
                 f"{_named(history, out)} go far beyond what the model was fitted to: {name} lies up to "
                 f"{float(over.max()):.3g} outside of {low:.3g} to {high:.3g}. What it says of them is a guess.",
                 UnusualHistoryWarning,
-                stacklevel=3,
+                stacklevel=CALLER,
             )
 
 

@@ -112,13 +112,13 @@ class Beginnings:
     @staticmethod
     def of(network: Network, window: Window, sight: Sight, known: Tensor) -> Beginnings | None:
         """None where windows are not asked, or are noisy: then derivatives are no matter of points, nor paths exact."""
-        if sight.own is None or window.smooth is not None:
+        if sight.own is None or sight.near is None:
             return None
         rows = (known.cumsum(1) == 1)[known].nonzero()[:, 0]
         shown, amplitude, own = window.select(rows), sight.features.amplitude[rows], sight.own.select(rows)
         unit = network.dynamics.scales_top * amplitude
         told = network.ask(network.evidence(shown), own.startless() if own.phases else own, unit)
-        return Beginnings(network, shown, told, amplitude, network.trace(shown, told, amplitude)[1])
+        return Beginnings(network, shown, told, amplitude, sight.near[rows])
 
     def stencil_factors(self) -> Tensor:
         """Factors (L,): what the stencil of finite differences makes answers wrong by, in units of their standard
