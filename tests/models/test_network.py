@@ -226,8 +226,22 @@ def test_no_parameter_is_less_certain_than_its_prior(
     eps = network.draw_parameters(nothing_told, 4000, torch.Generator().manual_seed(0))
     assert bool(eps.isfinite().all())
     assert float(eps.std(0).max()) < 1.05
-    if doubt > 1:
-        assert float(eps.std(0).min()) > 0.95
+    assert float(eps.std(0).min()) > 0.95  # nor more certain: nothing was told
+
+
+def test_what_no_window_sees_leaves_a_parameter_nearer_to_its_prior(build: Build, waves: Callable[..., Trajectories]):
+    """An exact measurement beside an error of variance 1: half of it is believed, and half the variance is left."""
+    network = build(trained=True)
+    sight = network.look(windows_of(network, waves).gather(torch.arange(3)), refine=True)
+    assert sight.own is not None
+    exact = replace(
+        sight, own=replace(sight.own, root=1e-6 * torch.eye(sight.own.mean.shape[1]).expand_as(sight.own.root))
+    )
+    seen = network.draw_parameters(exact, 4000, torch.Generator().manual_seed(0)).mean(0)
+    network.blind.fill_(1.0)
+    eps = network.draw_parameters(exact, 4000, torch.Generator().manual_seed(0))
+    torch.testing.assert_close(eps.mean(0), seen / 2, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(eps.var(0), torch.full_like(seen, 0.5), rtol=0.1, atol=0)
 
 
 def test_a_deterministic_method_has_only_the_means_of_each_window(build: Build, waves: Callable[..., Trajectories]):

@@ -59,6 +59,11 @@ def test_claims_that_are_too_modest_are_trusted_more(decays: Callable[..., Traje
     assert found == pytest.approx((0.1**2 + 1 / DRAWS) ** 0.5, rel=0.3)
 
 
+def test_agreement_of_windows_that_are_told_nothing_makes_none_surer(decays: Callable[..., Trajectories]):
+    """As of a parameter that the physics does not use, or an encoder that has learned nothing: all give the prior."""
+    assert doubt(Guessing(wrong=[1e-6], claimed=[1.0]), decays(60)) == [1.0]
+
+
 def test_what_cannot_be_credited_hides_nothing(decays: Callable[..., Trajectories]):
     network = Guessing(wrong=[0.01], claimed=[0.1])
     doubt(network, decays(10))

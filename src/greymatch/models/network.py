@@ -33,6 +33,8 @@ NUMBERS_AT_ONCE = 2**26  # of the features, when many draws are encoded
 PATHS_AT_ONCE = 2**19  # numbers of observations, when paths go through windows
 SLOPES_AT_ONCE = 2**22  # of derivatives by latents, when windows are asked themselves
 SLACK = 0.1  # of the solver's tolerance: what solutions of smooth fields err by
+NOTHING = 1e-5  # precision, beside the prior's, that is rounding
+FOR_A_MEAN = 24  # draws
 MOST_POINTS = 10_000  # of one recording that is asked as a whole
 
 
@@ -275,18 +277,26 @@ class Network(nn.Module):
 
     def draw_parameters(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Tensor:
         """Latent coordinates (draws, B, L) of the parameters from their own posterior, in double; a single draw is its
-        mean."""
-        moved = sight.own.released(self.doubt) if sight.own else 0.0
+        mean.
+
+        What data told, as a law of variance v, is that of m + e beside the prior: its precision is divided by the
+        doubt's square, and to its error comes b, which no window sees. Both leave the prior as it is.
+        """
         if draws == 1:
-            return self.central(sight).latents.eps[None].double() + moved
-        eps = self.claimed_parameters(sight, draws, generator)
-        middle = eps.mean(0, keepdim=True)
-        # what data told is divided by the doubt's square, as in `Laplace.widened`: the prior stays
-        factor, variance = self.doubt.double().square(), eps.double().var(0).clamp_max(1.0)
-        doubted = (factor / (factor * variance + 1 - variance)).sqrt()
-        wide = (doubted.square() * variance + self.blind.square()).sqrt()
-        spread = doubted * (eps - middle) + self.blind * mirrored(draws, eps[0], generator)
-        return middle.double() + moved + spread / wide.clamp_min(1.0)
+            return self.draw_parameters(sight, FOR_A_MEAN, generator).mean(0, keepdim=True)
+        eps = self.claimed_parameters(sight, draws, generator).double()
+        told, middle = self._told(sight, eps), eps.mean(0)
+        moved = sight.own.released(self.doubt) * (told > 0) if sight.own else 0.0
+        doubted = 1 / (1 + told / self.doubt.double().square())
+        blind = self.blind.double().square() * (1 - doubted)
+        spread = (doubted * (1 + told)).sqrt() * (eps - middle) + blind.sqrt() * mirrored(draws, eps[0], generator)
+        return (middle + moved) / (1 + blind) + spread / (1 + blind).sqrt()
+
+    def _told(self, sight: Sight, eps: Tensor) -> Tensor:
+        """The precision (B, L) that data add to the prior's, of draws `eps` unless it is known."""
+        variance = sight.own.spread.double().square() if sight.own else eps.var(0)
+        told = 1 / variance.clamp(1e-300, 1.0) - 1
+        return told.where(told > NOTHING, 0.0)
 
     def claimed_parameters(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Tensor:
         """The same before calibration."""

@@ -28,6 +28,7 @@ COMMON = 3.0  # times what windows disagree by: no less is sure to be an error t
 PRIOR = 1.0  # nothing is less certain than that
 ROUNDING = torch.finfo(torch.float32).eps / 2  # two answers in single precision are never closer
 FLAWLESS = 1e-7  # misfit of most paths through windows, relative to these's spreads
+INFORMED, FEW = 0.5, 5  # a variance that data, and not the prior, decide; and too few such windows to be surer by
 AGREED = 0.5  # how small a factor may be if that is more
 RESOLVED = 8 * ROUNDING  # what is owed by less is rounding, by which windows disagree as well
 
@@ -63,13 +64,16 @@ class Estimates(NamedTuple):
 
 def _disagreement(found: Estimates) -> Tensor:
     """Factors (L,): how far the first window, from which forecasts are judged too, lies from the surest other one, in
-    units of their standard deviations. Those of a standard normal law give 1, and so does a lack of windows."""
+    units of their standard deviations. Those of a standard normal law give 1, and so does a lack of windows. Where
+    data tell nothing, windows agree as well: only those that are told of something make others surer."""
     claimed = found.variance.masked_fill(~found.known[..., None], torch.inf)
     surest = 1 + claimed[:, 1:].argmin(1, keepdim=True)
     both = torch.cat([torch.zeros_like(surest), surest], 1)
     spread = claimed.gather(1, both).sum(1).sqrt()
     gaps = found.mean.gather(1, both).diff(dim=1)[:, 0].abs().clamp_min(ROUNDING)
-    return _factors(gaps / spread.clamp_min(1e-9), spread.isfinite())
+    compared, away = spread.isfinite(), gaps / spread.clamp_min(1e-9)
+    told = compared & (claimed.gather(1, both).amax(1) < INFORMED)
+    return torch.where(told.sum(0) < FEW, _factors(away, compared).clamp_min(1.0), _factors(away, told))
 
 
 def _factors(gaps: Tensor, compared: Tensor) -> Tensor:

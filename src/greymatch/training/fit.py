@@ -290,7 +290,7 @@ def _record(loop: Loop, problem: Problem) -> dict[str, Any]:
         "kicked": bool(loop.network.kicked),
         "doubt": dict(zip(loop.network.physics.free, loop.network.doubt.tolist(), strict=True)),
         "blind": dict(zip(loop.network.physics.free, loop.network.blind.tolist(), strict=True)),
-        "noise": [float(value) ** 0.5 for value in state.noise.value],
+        "noise": loop.network.noise.tolist(),
         "observation_noise": dict(zip(problem.train.states, problem.train.noise, strict=False)),
     }
 
