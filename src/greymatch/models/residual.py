@@ -48,6 +48,8 @@ class MlpField(nn.Module):
             out = out.unflatten(1, seen.shape[1:]).movedim(0, -1 - self.axes)
             return out if self.products is None else out + self.products(state, extra)
         out = torch.addmm(out, self.products.told, self.products.terms(seen.flatten(1)))
+        if out.requires_grad:
+            out.register_hook(Tensor.contiguous)  # it comes back points first, which makes products slow
         return out.unflatten(1, seen.shape[1:]).movedim(0, -1 - self.axes)
 
 
