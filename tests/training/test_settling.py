@@ -129,7 +129,7 @@ def test_settled_latents_teach_the_field_and_leave_the_encoder_alone(decays: Dec
     way = prepared(whole_truth(), decays(6), tiny)
     assert way.settling is not None
     generator = torch.Generator().manual_seed(0)
-    sample = way.settling.draw(way.settling.latents(None, 1), 16, generator)
+    (sample,) = way.settling.draw(way.settling.latents(None, 1), 16, generator)
     loss = way.objective(sample, torch.ones(1), generator)
     loss.total.backward()
     assert bool(loss.total.isfinite())
