@@ -297,7 +297,7 @@ def test_a_run_stopped_among_batches_that_were_drawn_together_goes_on_with_the_r
     decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path
 ):
     settings = tiny.updated({"training.steps": 60, "training.settle": 0.75, "residual.products": 0})
-    stop = Log(at=38, do=lambda: os.kill(os.getpid(), signal.SIGINT))
+    stop = Log(at=45, do=lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         fit(decay, decays(12), settings=settings, folder=tmp_path / "a", trackers=[stop], quiet=True)
     assert read_tensors(tmp_path / "a" / "last.safetensors")[1]["taken"] > 0
