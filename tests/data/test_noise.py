@@ -44,6 +44,17 @@ def test_smooth_recordings_have_hardly_any_noise(name: str, clean: dict[str, Tra
     assert max(relative(clean[name], spread(clean[name]))) < 2e-4
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_motion_is_no_noise_however_few_points_show_it(name: str, clean: dict[str, Trajectories]):
+    assert assumed_noise("auto", clean[name].first(12)) == {}
+
+
+@pytest.mark.parametrize("level", [3e-5, 3e-4])
+def test_noise_far_below_what_is_seen_counts(level: float, clean: dict[str, Trajectories], seed: int):
+    (found,) = assumed_noise("auto", noisy(clean["pendulum"], level, seed)).values()
+    assert found == pytest.approx(level * float(spread(clean["pendulum"])), rel=0.1)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", NAMES)
 def test_noise_is_found_at_every_level(name: str, level: float, clean: dict[str, Trajectories], seed: int):

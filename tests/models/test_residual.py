@@ -104,7 +104,7 @@ def test_a_net_that_is_still_zero_is_not_asked_but_learns(kind: str):
     state, extra = torch.randn(3, 2, 5), torch.randn(3, 1, 1)
     asked = field(state, extra)
     calls = []
-    field.get_submodule("trunk.0").register_forward_hook(lambda *_: calls.append(1))
+    field.get_submodule("trunk.1").register_forward_hook(lambda *_: calls.append(1))
     assert not field.netless
     with torch.no_grad():
         assert field.netless

@@ -293,6 +293,18 @@ def test_a_run_stopped_by_ctrl_c_goes_on_as_if_it_had_not_been(
     assert judged(tmp_path / "a") == [5, 10, 15, 20]
 
 
+def test_a_run_stopped_among_batches_that_were_drawn_together_goes_on_with_the_rest(
+    decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path
+):
+    settings = tiny.updated({"training.steps": 60, "training.settle": 0.75, "residual.products": 0})
+    stop = Log(at=45, do=lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        fit(decay, decays(12), settings=settings, folder=tmp_path / "a", trackers=[stop], quiet=True)
+    assert read_tensors(tmp_path / "a" / "last.safetensors")[1]["taken"] > 0
+    resumed = fit(decay, decays(12), settings=settings, folder=tmp_path / "a", resume=True, quiet=True)
+    assert same(resumed, fit(decay, decays(12), settings=settings, quiet=True))
+
+
 def judged(folder: Path) -> list[int]:
     """Steps after which a run was validated; a slow machine tells of others, too."""
     return [line["step"] for line in lines(folder) if "forecast_mse" in line]

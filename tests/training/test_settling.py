@@ -73,7 +73,7 @@ def test_whole_trajectories_tell_their_parameters(decays: Decays, tiny: Settings
 def test_errors_are_measured_by_whole_trajectories_whichever_window_is_drawn(decays: Decays, tiny: Settings):
     asked = settling(whole_truth(), decays(12), tiny)
     settled = asked.latents(None, 1)
-    drawn = [asked.draw(settled, 64, torch.Generator().manual_seed(seed)) for seed in (0, 1)]
+    drawn = [sample for seed in (0, 1) for sample in asked.draw(settled, 64, torch.Generator().manual_seed(seed))]
     rows = torch.cat([sample.rows for sample in drawn])
     sizes = torch.cat([sample.features.amplitude for sample in drawn])
     for row in rows.unique():
@@ -89,8 +89,8 @@ def test_trajectories_without_a_window_are_neither_asked_nor_drawn(decays: Decay
     found = asked.latents(None, 1)
     assert bool((found[2] == 0).all())
     assert bool((found[[0, 1, 3, 4, 5]] != 0).any(1).all())
-    rows = asked.draw(found, 256, torch.Generator().manual_seed(0)).rows
-    assert set(rows.tolist()) == {0, 1, 3, 4, 5}
+    (sample,) = asked.draw(found, 256, torch.Generator().manual_seed(0))
+    assert set(sample.rows.tolist()) == {0, 1, 3, 4, 5}
 
 
 def test_a_state_that_is_not_seen_at_the_end_does_not_matter(tiny: Settings):
@@ -109,7 +109,7 @@ def test_a_batch_comes_from_all_over_the_trajectories_with_their_latents(decays:
     data = decays(6)
     asked = settling(whole_truth(), data, tiny)
     latents = torch.arange(12.0).reshape(6, 2)
-    sample = asked.draw(latents, 400, torch.Generator().manual_seed(0))
+    (sample,) = asked.draw(latents, 400, torch.Generator().manual_seed(0))
     assert sample.settled is not None
     assert torch.equal(sample.settled, latents[sample.rows])
     times = sample.matched.time
@@ -129,7 +129,7 @@ def test_settled_latents_teach_the_field_and_leave_the_encoder_alone(decays: Dec
     way = prepared(whole_truth(), decays(6), tiny)
     assert way.settling is not None
     generator = torch.Generator().manual_seed(0)
-    sample = way.settling.draw(way.settling.latents(None, 1), 16, generator)
+    (sample,) = way.settling.draw(way.settling.latents(None, 1), 16, generator)
     loss = way.objective(sample, torch.ones(1), generator)
     loss.total.backward()
     assert bool(loss.total.isfinite())

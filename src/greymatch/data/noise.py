@@ -18,7 +18,8 @@ ORDERS = range(2, 9)
 MEDIAN_OF_NORMAL = 0.6745  # of |n| for a standard normal n
 MOST_NUMBERS = 2_000_000
 ENOUGH = 32  # differences, for a median to mean something
-CLEAN, QUIET = 5e-4, 1e-5  # of a state's spread: less is no noise; what a state without noise has beside noisy ones
+CLEAN, QUIET = 1e-5, 1e-5  # of a state's spread: less is no noise; what a state without noise has beside noisy ones
+FLAT = 0.8  # of what an order leaves, the next one leaves more if it is noise
 
 
 def estimate_noise(trajectories: Trajectories) -> dict[str, float]:
@@ -35,22 +36,21 @@ def estimate_noise(trajectories: Trajectories) -> dict[str, float]:
 
     Not for noise that is correlated in time, nor for motion that the samples hardly resolve: it then counts as noise.
     """
-    data = _some(trajectories)
-    times, values, counts = _observed(data)
-    found = [_differences(times, values, counts, order) for order in ORDERS if order < times.shape[1]]
-    sizes = [[_typical(some[:, :, state]) for some in found] for state in range(len(data.states))]
-    return {name: _least(of_orders) for name, of_orders in zip(data.states, sizes, strict=True)}
+    return {name: _least(sizes) for name, sizes in _sizes(trajectories).items()}
 
 
 def assumed_noise(asked: Asked, data: Trajectories) -> dict[str, float]:
     """The noise of each state that a setting stands for, given the data; {} when there is none at all.
 
-    "auto" estimates it, and takes what is tiny beside the state's spread as none. A number holds for all states, a
-    mapping for those it names; others have none.
+    "auto" estimates it, and takes as none what is tiny beside the state's spread, or motion: that of a smooth recording
+    shrinks from order to order of the differences, where noise stays. A number holds for all states, a mapping for
+    those it names; others have none.
     """
     if asked == "auto":
-        estimates, spreads = estimate_noise(data), _spreads(data)
-        found = {name: size if size > CLEAN * spreads[name] else 0.0 for name, size in estimates.items()}
+        sizes, spreads = _sizes(data), _spreads(data)
+        found = {
+            name: _least(some) * (_stays(some) and _least(some) > CLEAN * spreads[name]) for name, some in sizes.items()
+        }
     else:
         found = _given(asked, data.states)
     if not any(found.values()):
@@ -118,12 +118,27 @@ def _differences(times: Tensor, values: Tensor, counts: Tensor, order: int) -> T
     return (weights * near).sum(-1).abs().masked_fill(last >= counts, torch.nan)
 
 
+def _sizes(trajectories: Trajectories) -> dict[str, list[float]]:
+    """Of each state, what differences of the orders that have enough of them leave; of the lowest if none has."""
+    data = _some(trajectories)
+    times, values, counts = _observed(data)
+    found = [_differences(times, values, counts, order) for order in ORDERS if order < times.shape[1]]
+    return {name: _enough([_typical(some[:, :, place]) for some in found]) for place, name in enumerate(data.states)}
+
+
+def _enough(of_orders: list[tuple[float, int]]) -> list[float]:
+    return [size for size, count in of_orders if count >= ENOUGH] or [size for size, _ in of_orders[:1]]
+
+
+def _stays(sizes: list[float]) -> bool:
+    """Whether the highest order takes hardly more away than the one before; with one alone nobody knows."""
+    return len(sizes) < 2 or sizes[-1] >= FLAT * sizes[-2]
+
+
 def _typical(differences: Tensor) -> tuple[float, int]:
     known = differences[differences.isfinite()]
     return (float(known.median()) / MEDIAN_OF_NORMAL if len(known) else 0.0), len(known)
 
 
-def _least(of_orders: list[tuple[float, int]]) -> float:
-    """Of the orders with enough differences; with too few of all, what the lowest order says."""
-    enough = [size for size, count in of_orders if count >= ENOUGH]
-    return min(enough) if enough else (of_orders[0][0] if of_orders else 0.0)
+def _least(sizes: list[float]) -> float:
+    return min(sizes, default=0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -85,7 +86,13 @@ class Windows:
 
     def rows(self, chosen: Tensor) -> Tensor:
         """The trajectory of each chosen window (B,)."""
-        return self.pairs[chosen, 0]
+        return self._places[0].index_select(0, chosen)
+
+    @cached_property
+    def _places(self) -> tuple[Tensor, Tensor]:
+        """The rows and the last indices of all windows, each in one piece of memory."""
+        rows, ends = self.pairs.T.contiguous()
+        return rows, ends
 
     def banked(self, room: float) -> Windows:
         """All smoothed once and for all, if noise is assumed and they fit in `room` bytes."""
@@ -123,13 +130,18 @@ class Windows:
         part = (torch.arange(points, device=rows.device) + jitter) / points
         return end[:, None] + part.square() * (until - end)[:, None]
 
-    def anywhere(self, chosen: Tensor, points: int, generator: torch.Generator) -> Tensor:
-        """Matching times (B, M) all over each one's trajectory but for its first steps, one in each of M parts."""
-        rows = self.rows(chosen)
-        start = self.data.times[rows, min(SKIPPED, self.length - 2)][:, None]
+    def anywhere(self, rows: Tensor, points: int, generator: torch.Generator) -> Tensor:
+        """Matching times (B, M) all over trajectories but for their first steps, one in each of M parts."""
+        start, span = self._spans.index_select(0, rows).split(1, 1)
         jitter = uniform((len(rows), points), generator, rows, torch.float64)
         part = (torch.arange(points, device=rows.device) + jitter) / points
-        return start + part * (self.last[rows, None] - start)
+        return torch.addcmul(start, part, span)
+
+    @cached_property
+    def _spans(self) -> Tensor:
+        """From when on each trajectory is matched, and for how long (N, 2)."""
+        start = self.data.times[:, min(SKIPPED, self.length - 2)]
+        return torch.stack([start, self.last - start], 1)
 
 
 def spread_windows(data: Trajectories, length: int, most: int = 6) -> tuple[Window, Tensor]:

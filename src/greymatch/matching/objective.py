@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from greymatch.matching.path import Matched
+from greymatch.matching.path import Matched, picked
 from greymatch.methods import method_named
 from greymatch.models.dynamics import Parts
 from greymatch.models.features import Features
@@ -105,7 +105,8 @@ class Objective(nn.Module):
     ) -> tuple[Point, Tensor, Tensor]:
         """The arguments of the field at the matching points, what the physics says there, and what is to be matched."""
         matched = sample.matched
-        phase = torch.cat([matched.position] + [matched.velocity] * (self.network.physics.order - 1), 2)
+        second = self.network.physics.order == 2
+        phase = torch.cat([matched.position, matched.velocity], 2) if second else matched.position
         latents = self.network.dynamics.pushed(latents).over(matched.time.shape[1])
         known = self.network.dynamics.known(matched.time, phase, latents, sample.inputs)
         phase, known, target = self._pixels((phase, known, self._target(matched)), generator)
@@ -146,11 +147,12 @@ class Objective(nn.Module):
         shape = phase.shape[:2]
         chosen = integers(columns, shape, generator, phase.device)
         step = normal(shape, generator, phase)
-        move = step[..., None] * (chosen[..., None] == torch.arange(columns, device=phase.device))
-        shift, push = move.split([phase.shape[2], columns - phase.shape[2]], -1)
-        moved = phase + _over(shift * dynamics.scales_spread, phase)
-        driven = None if u is None else u + push * dynamics.scales_input_spread
-        return (t, moved, latents, driven), step, columns
+        spread = dynamics.scales_spread
+        spread = spread if u is None else torch.cat([spread, dynamics.scales_input_spread])
+        move = step[..., None] * picked(torch.diag(spread)[None], chosen)
+        shift, push = (move, None) if u is None else move.split([phase.shape[2], u.shape[-1]], -1)
+        driven = None if u is None or push is None else u + push
+        return (t, phase + _over(shift, phase), latents, driven), step, columns
 
     def _errors(self, sample: Sample, parts: Parts, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean squares of the matched channels (C,), their weights (C,) and the mean size of the residual."""

@@ -99,16 +99,26 @@ class Path:
     def located(self, rows: Tensor, times: Tensor) -> Located:
         """Where each time falls; the last break is in the last interval, and padding gives offset 0, width 1."""
         times = times.to(self.breaks.dtype).contiguous()
-        own, last = (self.breaks[rows], self._last[rows]) if self._common is None else (self._common, self._last[0])
-        interval = (torch.searchsorted(own, times, right=True) - 1).clamp(min=0).minimum(last)
-        place = interval + rows[:, None] * self.trusted.shape[1]
+        place = torch.add(self._interval(rows, times), rows[:, None], alpha=self.trusted.shape[1])
         left = self._left.take(place)
-        return Located(place, torch.where(left.isfinite(), times - left, 0.0), self._width.take(place))
+        offset = torch.where(left.isfinite(), times - left, 0.0) if self._padded else times - left
+        return Located(place, offset, self._width.take(place))
+
+    def _interval(self, rows: Tensor, times: Tensor) -> Tensor:
+        """Which interval of its row each time is in: as many as there are breaks between intervals before it."""
+        if self._common is not None:
+            return torch.searchsorted(self._common, times, right=True)
+        between = self.breaks[rows, 1:].contiguous()
+        return torch.searchsorted(between, times, right=True).minimum(self._last[rows])
 
     @cached_property
     def _left(self) -> Tensor:
         """The break before each interval (row, interval)."""
         return self.breaks[:, :-1].contiguous()
+
+    @cached_property
+    def _padded(self) -> bool:
+        return not bool(self._left.isfinite().all())
 
     @cached_property
     def _width(self) -> Tensor:
@@ -122,9 +132,9 @@ class Path:
 
     @cached_property
     def _common(self) -> Tensor | None:
-        """The breaks of every row, where they are the same: then no row's own need be gathered."""
+        """The breaks between intervals of every row, where they are the same: then no row's own need be gathered."""
         same = len(self.breaks) > 0 and bool((self.breaks == self.breaks[:1]).all())
-        return self.breaks[0].contiguous() if same else None
+        return self.breaks[0, 1 : 1 + int(self._last[0])].contiguous() if same else None
 
     def evaluate(self, place: Tensor, offset: Tensor, times: Tensor) -> Matched:
         """The value and both derivatives at `offset` from the left break of the interval at `place`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,14 @@ def mlp(sizes: list[int]) -> nn.Sequential:
     for inner, outer in itertools.pairwise(sizes):
         layers += [nn.Linear(inner, outer), nn.SiLU()]
     return nn.Sequential(*layers)
+
+
+def through(layers: Iterable[nn.Module], columns: Tensor) -> Tensor:
+    """Layers of an `mlp` at points that come last (C, points): CPUs learn narrow layers several times as fast so."""
+    for layer in layers:
+        linear = isinstance(layer, nn.Linear)
+        columns = torch.addmm(layer.bias[:, None], layer.weight, columns) if linear else layer(columns)
+    return columns
 
 
 def convolution(axes: int, inner: int, outer: int, kernel: int, padding: str, stride: int = 1) -> Convolution:

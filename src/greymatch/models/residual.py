@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from greymatch.models.blocks import GridLayer, mlp, zeroed
+from greymatch.models.blocks import GridLayer, mlp, through, zeroed
 from greymatch.models.composition import COMPOSITIONS
 from greymatch.settings import ResidualSettings
 
@@ -46,11 +46,16 @@ class MlpField(nn.Module):
         """`state` (..., C, *grid), `extra` (..., E, *grid or ones) to (..., heads*S, *grid)."""
         if self.products is not None and self.netless:
             return self.products(state, extra)
-        seen = _joined(state, extra, self.axes).movedim(-1 - self.axes, -1)
-        hidden = self.trunk(seen.flatten(0, -2))
-        out = _together([head(hidden) for head in self.heads], -1)
-        out = out.unflatten(0, seen.shape[:-1]).movedim(-1, -1 - self.axes)
-        return out if self.products is None else out + self.products(state, extra)
+        seen = _columns(state, extra, self.axes)
+        hidden = through(self.trunk, seen.flatten(1))
+        out = _together([through([head], hidden) for head in self.heads], 0)
+        if self.products is None or self.products.by_member:
+            out = out.unflatten(1, seen.shape[1:]).movedim(0, -1 - self.axes)
+            return out if self.products is None else out + self.products(state, extra)
+        out = torch.addmm(out, self.products.told, self.products.terms(seen.flatten(1)))
+        if out.requires_grad:
+            out.register_hook(Tensor.contiguous)  # it comes back points first, which makes products slow
+        return out.unflatten(1, seen.shape[1:]).movedim(0, -1 - self.axes)
 
 
 class ConvField(nn.Module):
@@ -108,6 +113,7 @@ class PolynomialField(nn.Module):
     fixed: Tensor
     monomial_of: Tensor
     plain: Tensor
+    scales: Tensor
     finer: Tensor
     netless = True
 
@@ -129,9 +135,10 @@ class PolynomialField(nn.Module):
             self.register_buffer(name, torch.tensor(columns), persistent=False)
         fixed = [[one if factor in moves else factor for factor in term] for term in terms]
         self.register_buffer("fixed", torch.tensor(fixed).T.contiguous() - state, persistent=False)
-        seen = {factor: place for place, factor in enumerate(moves)}
-        plain = [[seen.get(factor, len(moves)) for factor in term[:-1]] for term in terms[:: 1 + latents]]
+        plain = [term[:-1] for term in terms[:: 1 + latents]]
         self.register_buffer("plain", torch.tensor(plain).T.contiguous(), persistent=False)
+        scales = [one, *range(state, state + latents)]
+        self.register_buffer("scales", torch.tensor(scales), persistent=False)
         of = torch.tensor([monomials.index(factors) for factors in moving])
         self.register_buffer("monomial_of", nn.functional.one_hot(of).float(), persistent=False)
         self.coefficients = nn.Linear(len(terms), heads * outputs, bias=False)
@@ -154,13 +161,18 @@ class PolynomialField(nn.Module):
         if self.by_member:
             out = self._weights(extra.flatten(channel)) @ self._powers(state.flatten(channel + 1))
             return out.reshape(*out.shape[:-1], *state.shape[channel + 1 :])
-        z, beside = extra.split([self.latents, extra.shape[channel] - self.latents], channel)
-        seen = _joined(state, beside, self.axes).movedim(channel, 0)
-        scale = z.movedim(channel, 0).expand(-1, *seen.shape[1:]).flatten(1)
-        scale = nn.functional.pad(scale, (0, 0, 1, 0), value=1.0)
-        # points come last, one beside the other in memory
-        out = self.told @ (self._products(seen.flatten(1))[:, None] * scale).flatten(0, 1)
+        seen = _columns(state, extra, self.axes)
+        out = self.told @ self.terms(seen.flatten(1))
         return out.unflatten(1, seen.shape[1:]).movedim(0, channel)
+
+    def terms(self, seen: Tensor) -> Tensor:
+        """What the coefficients are multiplied with (T, points), where `seen` are state and extra (C + E, points)."""
+        seen = nn.functional.pad(seen, (0, 0, 0, 1), value=1.0)
+        first, *others = self.plain
+        product = seen.index_select(0, first)
+        for other in others:
+            product = product * seen.index_select(0, other)
+        return (product[:, None] * seen.index_select(0, self.scales)).flatten(0, 1)
 
     @property
     def singles(self) -> list[int]:
@@ -174,15 +186,6 @@ class PolynomialField(nn.Module):
         stands before those that do, one for each z."""
         seen = torch.cat([state, extra, torch.ones_like(state[..., :1])], -1)
         return seen[..., torch.tensor(self.factors[:: 1 + self.latents])].prod(-1)
-
-    def _products(self, seen: Tensor) -> Tensor:
-        """The terms without z (T, points) of what is seen (C, points), by the columns of all their factors."""
-        factors = nn.functional.pad(seen, (0, 0, 0, 1), value=1.0)
-        first, *others = self.plain
-        product = factors.index_select(0, first)
-        for other in others:
-            product = product * factors.index_select(0, other)
-        return product
 
     def _powers(self, state: Tensor) -> Tensor:
         """Monomials (..., M, points) of a state (..., C, points), each by one product from one of lower degree."""
@@ -216,18 +219,19 @@ def _climb(monomials: list[tuple[int, ...]]) -> Iterator[tuple[list[int], list[i
 
 def _silent(heads: nn.ModuleList) -> bool:
     """Whether a net is the zero function, as it began, and nobody learns from asking it: a law without it took over."""
-    return not torch.is_grad_enabled() and not any(bool(weight.any()) for weight in heads.parameters())
+    if torch.is_grad_enabled():
+        return False
+    return not any(bool(head.get_parameter(name).any()) for head in heads for name in ("weight", "bias"))
 
 
 def _together(parts: list[Tensor], axis: int) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts, axis)
 
 
-def _joined(state: Tensor, extra: Tensor, axes: int) -> Tensor:
-    if not extra.shape[-1 - axes]:
-        return state
-    grid = state.shape[state.ndim - axes :]
-    return torch.cat([state, extra.expand(*extra.shape[: extra.ndim - axes], *grid)], -1 - axes)
+def _columns(state: Tensor, extra: Tensor, axes: int) -> Tensor:
+    """Both as one (C + E, ..., *grid): points come last, one beside the other in memory."""
+    state, extra = (part.movedim(-1 - axes, 0) for part in (state, extra))
+    return torch.cat([state, extra.expand(len(extra), *state.shape[1:])])
 
 
 FIELDS: dict[str, type[nn.Module]] = {"mlp": MlpField, "conv": ConvField, "polynomial": PolynomialField}

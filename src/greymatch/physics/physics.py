@@ -111,8 +111,10 @@ class Physics:
     def push(self, eps: Tensor) -> Tensor:
         """Parameters in physical units (..., P) from latent coordinates (..., L) of the free ones."""
         latent = iter(eps.unbind(-1))
-        one = eps[..., :1].squeeze(-1) if eps.shape[-1] else eps.new_zeros(eps.shape[:-1])
-        parts = [prior.push(next(latent) if prior.latents else one) for prior in self.params.values()]
+        parts = [
+            prior.push(next(latent) if prior.latents else eps.new_zeros(eps.shape[:-1]))
+            for prior in self.params.values()
+        ]
         return torch.stack(parts, -1) if parts else eps.new_zeros((*eps.shape[:-1], 0))
 
     def pull(self, theta: Tensor) -> Tensor:
@@ -157,6 +159,8 @@ class Physics:
 
     def _full(self, name: str, value: Tensor | float, shape: torch.Size, like: Tensor) -> Tensor:
         tensor = value if isinstance(value, Tensor) else torch.as_tensor(value)
+        if tensor.shape == shape and tensor.dtype == like.dtype and tensor.device == like.device:
+            return tensor
         if tensor.is_complex():
             raise GreymatchError(
                 f"physics function {self.name!r} must return real numbers; those of state {name!r} are complex. "

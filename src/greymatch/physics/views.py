@@ -55,4 +55,4 @@ def split_scalars(values: Tensor, names: Sequence[str], grid_axes: int) -> dict[
 
 
 def over_grid(values: Tensor, grid_axes: int) -> Tensor:
-    return values.reshape(values.shape + (1,) * grid_axes)
+    return values.reshape(values.shape + (1,) * grid_axes) if grid_axes else values

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from greymatch.settings import TrainingSettings
 from greymatch.training.averaging import Averaging
-from greymatch.training.bare import weights_of
+from greymatch.training.bare import Weighted, weights_of
 from greymatch.training.state import Learned
 
 FUSED = ("cpu", "cuda")  # devices with an optimiser of one piece
@@ -91,7 +91,7 @@ def engine(network: nn.Module, objective: Any, settings: TrainingSettings, fabri
     return Whole(network, objective, settings, fabric)
 
 
-def forget_gradients(optimizer: torch.optim.Optimizer) -> None:
+def forget_gradients(optimizer: Weighted) -> None:
     """As `zero_grad` does, but for what it tells a profiler, which takes longer."""
     for weight in weights_of(optimizer):
         weight.grad = None

@@ -22,6 +22,7 @@ from greymatch.training.engine import engine
 from greymatch.training.frozen import Frozen
 from greymatch.training.interrupt import Interrupt
 from greymatch.training.noise import RunningMean
+from greymatch.training.pool import Pool
 from greymatch.training.ranks import ALONE, Ranks
 from greymatch.training.recipe import Recipe, Terms, numbers
 from greymatch.training.reporting import Reporter
@@ -72,6 +73,7 @@ class Loop:
         self.engine = engine(self.network, self.way.objective, self.settings, self.fabric, self.ranks.count)
         self.generator = self._generator(device).manual_seed(self.settings.seed)
         self._batch = self.ranks.part(self.settings.batch)
+        self._pool = Pool(lambda: self._generator(device))
         self._held = self.engine.own(self.held)
         self.state = RunState(
             noise=self._first_noise(torch.ones(self.way.objective.channels, device=device)),
@@ -183,12 +185,19 @@ class Loop:
         self._settle_if_due()
         if self.state.settled is None or self.way.settling is None:
             return self.way.sampler.draw(self._batch, self.generator)
-        return self.way.settling.draw(self.state.settled, self._batch, self.generator)
+        return self._pool.take(self.state, self._settled_batches, self.generator)
+
+    def _settled_batches(self, generator: torch.Generator) -> list[Any]:
+        if self.way.settling is None or self.state.settled is None:
+            return []
+        batches = self.way.settling.at_once(self.settings.batch)
+        return self.way.settling.draw(self.state.settled, self._batch, generator, batches)
 
     def _settle_if_due(self) -> None:
         due = turn(self.trained, self.settings.settle)
         if self.way.settling and due > self.state.turn and not self.all_known:
             self.state.turn = due
+            self._pool.forget(self.state)
             restocked = self._restock(SHELVES + due)
             if restocked:
                 self.state.settled = self.state.course = None

@@ -111,7 +111,8 @@ class Sampler:
         all of them."""
         matching, source = self.network.settings.matching, self.sources[-1]
         chosen = source.windows.draw(count, generator)
-        times, rows = source.windows.anywhere(chosen, matching.points, generator), source.windows.rows(chosen)
+        rows = source.windows.rows(chosen)
+        times = source.windows.anywhere(rows, matching.points, generator)
         features = Features.measured(amplitude.index_select(0, rows))
         sample = self._sample(source, rows, times, features, generator)
         return sample._replace(settled=settled.index_select(0, rows))

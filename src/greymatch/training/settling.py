@@ -24,12 +24,14 @@ from greymatch.models.latents import Latents
 from greymatch.models.network import Network
 from greymatch.models.whole import Recordings, whole_amplitude
 from greymatch.training.courses import Course
+from greymatch.training.pool import dealt
 from greymatch.training.sampler import Sampler
 
 TURNS = 12
 LAST_PAYMENT = 4  # turns in which parameters get what they are owed; then the field comes to rest
 AFRESH = 3  # turns after which noisy trajectories are smoothed again
 POINTS = 48  # of a trajectory
+MOST_BATCHES, NUMBERS_AT_ONCE = 16, 2**17  # that are drawn together
 FIRST, LATER = Search(), Search(sweeps=2, anew=False)
 
 
@@ -82,9 +84,14 @@ class Settling:
             self.network, self.data.select(rows), self._features, POINTS, smooth.select(rows)
         )
 
-    def draw(self, settled: Tensor, count: int, generator: torch.Generator) -> Sample:
-        """A batch from all over the trajectories, with their latents, measured by their whole amplitudes."""
-        return self.sampler.draw_whole(count, generator, self._amplitude, settled)
+    def draw(self, settled: Tensor, count: int, generator: torch.Generator, batches: int = 1) -> list[Sample]:
+        """Batches from all over the trajectories, with their latents, measured by their whole amplitudes."""
+        return dealt(self.sampler.draw_whole(batches * count, generator, self._amplitude, settled), batches)
+
+    def at_once(self, batch: int) -> int:
+        """How many batches of this size are worth drawing together: of fields one is large enough."""
+        numbers = batch * self.network.settings.matching.points * self.data.values.shape[2:].numel()
+        return max(1, min(MOST_BATCHES, NUMBERS_AT_ONCE // numbers))
 
     def latents(self, before: Tensor | None, turn: int) -> Tensor:
         """As the field has it now, begun with those of the turn before."""

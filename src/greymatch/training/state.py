@@ -14,18 +14,22 @@ from greymatch.files import read_tensors, write_tensors
 from greymatch.training.noise import RunningMean
 
 KIND = "run"
+KEPT = ("settled", "course", "drawn")  # tensors that a state may lack
 
 
 @dataclass
 class RunState:
     """What a step reads and writes besides what is learned. `settled` are the latents of the trajectories since the
     last `turn` of settling, `course` where noisy ones then went. `began` tells what was chosen before the first step,
-    so that a resumed run need not choose again."""
+    so that a resumed run need not choose again. `drawn` is the state of the generator that drew the next settled
+    batches, `taken` how many of those are used (see `Pool`)."""
 
     noise: RunningMean
     gradient: RunningMean
     settled: Tensor | None = None
     course: Tensor | None = None
+    drawn: Tensor | None = None
+    taken: int = 0
     turn: int = 0
     shelf: int = 0
     restocking: float = 0.0
@@ -42,6 +46,7 @@ class RunState:
 
     def numbers(self) -> dict[str, Any]:
         names = (
+            "taken",
             "turn",
             "shelf",
             "restocking",
@@ -76,7 +81,7 @@ def save_state(path: Path, state: RunState, learned: Learned, generator: torch.G
     for name, mean in (("noise", state.noise), ("gradient", state.gradient)):
         tensors |= {f"{name}.value": mean.value, f"{name}.count": torch.tensor(mean.count)}
     tensors["generator"] = generator.get_state()
-    tensors |= {name: value for name in ("settled", "course") if (value := getattr(state, name)) is not None}
+    tensors |= {name: value for name in KEPT if (value := getattr(state, name)) is not None}
     write_tensors(path, tensors, {"kind": KIND, **state.numbers()})
 
 
@@ -112,8 +117,8 @@ def load_state(path: Path, state: RunState, learned: Learned, generator: torch.G
         found = part(f"{name}.")
         setattr(state, name, RunningMean(found["value"], float(found["count"]), old.decay))
     generator.set_state(tensors["generator"].cpu())
-    for name in ("settled", "course"):
-        setattr(state, name, tensors[name].to(like.device) if name in tensors else None)
+    for name in KEPT:
+        setattr(state, name, tensors[name].to("cpu" if name == "drawn" else like.device) if name in tensors else None)
     for name, value in header.items():
         setattr(state, name, value)
     return part("averaged.")
