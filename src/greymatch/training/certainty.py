@@ -28,7 +28,7 @@ COMMON = 3.0  # times what windows disagree by: no less is sure to be an error t
 PRIOR = 1.0  # nothing is less certain than that
 ROUNDING = torch.finfo(torch.float32).eps / 2  # two answers in single precision are never closer
 FLAWLESS = 1e-7  # misfit of most paths through windows, relative to these's spreads
-INFORMED, FEW = 0.5, 5  # a variance that data, and not the prior, decide; and too few such windows to be surer by
+INFORMED, FEW = 0.5, 3  # a variance that data, and not the prior, decide; and too few such windows to be surer by
 AGREED = 0.5  # how small a factor may be if that is more
 RESOLVED = 8 * ROUNDING  # what is owed by less is rounding, by which windows disagree as well
 
