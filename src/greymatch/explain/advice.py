@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from greymatch.checking.confounding import Confounded, confounded
 from greymatch.data.trajectories import Trajectories
 from greymatch.explain.explanation import Explanation
-from greymatch.explain.reading import explain
 from greymatch.models.greybox import GreyBox
 from greymatch.training.stock import parts
 from greymatch.training.validation import Validator
@@ -50,7 +49,7 @@ def advise(model: GreyBox, data: Trajectories) -> Advice:
     Not for a model whose residual cannot be explained; see `GreyBox.explain`.
     """
     settings = model.settings
-    explanation = explain(model, data)
+    explanation = model.explain(data)
     learned, held = parts(data.to("cpu"), None, settings.training.seed)
     refitted = explanation.refit(learned, held)
     seen = replace(held.trimmed().to(model.device), noise=model.noise)
