@@ -38,4 +38,6 @@ def test_a_model_of_noisy_data_is_explained_as_by_itself(asked, known, seed):
     noisy = replace(data, values=data.values + 0.02 * torch.randn_like(data.values))
     network.observed.fill_(0.02)
     assert str(advise(asked, noisy).explanation) == str(asked.explain(noisy))
-    assert str(explain(asked, noisy)) != str(asked.explain(noisy)), "the noise that the model assumes makes a difference"
+    assert str(explain(asked, noisy)) != str(asked.explain(noisy)), (
+        "the noise that the model assumes makes a difference"
+    )

@@ -46,7 +46,7 @@ def test_the_term_stands_with_its_coefficient_spread_and_fidelity(make, advice: 
     assert found.terms is not None
     assert found.equations.endswith("= known - 1.1 angle_dot")
     assert found.terms.rows[0].cells == ("angle_dot", "-1.1", "0.068", "z1 (-0.99)", "0.999")
-    assert "0.001 against 0.002" in found.verdict
+    assert "0.001 against 0.002 (geometric means over trajectories)" in found.verdict
     assert found.good
 
 

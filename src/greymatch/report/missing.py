@@ -64,7 +64,7 @@ def _term(state: str, one: Coefficient, fidelity: float) -> Row:
 
 
 def _verdict(advice: Advice) -> str:
-    errors = f"{number(advice.refitted_error)} against {number(advice.error)}"
+    errors = f"{number(advice.refitted_error)} against {number(advice.error)} (geometric means over trajectories)"
     if not any(advice.explanation.missing.values()):
         return "The residual says nothing of size: the physics was all there is."
     if advice.refit_is_better:
