@@ -15,7 +15,7 @@ FAITHFUL = 0.98  # the least part of the residual that the terms must explain
 CLEARLY = 0.25  # of the model's error: where terms forecast so well, it is the residual that says too much
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advice:
     """What was missing, the model `refitted` with it, the forecast `error` of the net and `refitted_error` on the same
     held-out trajectories, relative to each state's spread, and parameters that a missing term could pass for."""
@@ -25,6 +25,14 @@ class Advice:
     error: float
     refitted_error: float
     confounded: tuple[Confounded, ...]
+
+    def __repr__(self) -> str:
+        better = "the refitted physics" if self.refit_is_better else "the model"
+        named = ", ".join(one.parameter for one in self.confounded) or "none"
+        return (
+            f"{self.explanation}\nforecast error {self.error:.3g}, refitted {self.refitted_error:.3g} (geometric means "
+            f"over trajectories): publish {better}\nparameters that a missing term could pass for: {named}"
+        )
 
     @property
     def faithful(self) -> bool:
