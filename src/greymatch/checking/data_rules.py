@@ -22,12 +22,12 @@ def amount(data: Trajectories, validation: Trajectories | None) -> list[Finding]
         return [
             problem(
                 "one trajectory cannot be both learned from and validated on",
-                "name the column that tells trajectories apart, cut the recording up, or give validation data",
+                "name the column that tells trajectories apart, cut it, data.cut(points), or give validation data",
             )
         ]
     if len(data) < FEW:
         what = f"{len(data)} trajectories show little of how parameters vary between them"
-        return [warning(what, "record more, or cut long recordings into several")]
+        return [warning(what, "record more, or cut long recordings into several, data.cut(points)")]
     return []
 
 

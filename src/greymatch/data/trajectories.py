@@ -148,6 +148,14 @@ class Trajectories:
             raise GreymatchError(f"`points` must be at least 1; got {points}.")
         return self._points(min(points, self.times.shape[1]), self.times.isfinite())
 
+    def cut(self, points: int) -> Trajectories:
+        """Long recordings in pieces of `points` time points each, labelled `a/1`, `a/2`, ...; the last piece also holds
+        what is left over. Times and dates stay as they are; inputs are known along each piece and a few samples beyond.
+        """
+        from greymatch.data.cut import cut
+
+        return cut(self, points)
+
     def trimmed(self) -> Trajectories:
         """Without the points after each trajectory's last observation."""
         seen = self.mask.flatten(2).any(2).int()
