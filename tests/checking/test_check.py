@@ -168,8 +168,8 @@ def test_times_in_a_tiny_unit_are_a_problem_as_they_are_to_fit(springs: Trajecto
     fast = physics(params={"k": Uniform(0.5e18, 5e18)})
     found = check(fast, tiny)
     assert not found.fits
-    assert "Count time in a unit in which steps are near 1" in told(found, Level.PROBLEM)
-    with pytest.raises(GreymatchError, match="Count time in a unit in which steps are near 1"):
+    assert "a unit in which steps are near 1" in told(found, Level.PROBLEM)
+    with pytest.raises(GreymatchError, match="a unit in which steps are near 1"):
         gm.fit(fast, tiny, steps=1, quiet=True)
 
 
