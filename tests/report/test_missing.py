@@ -74,6 +74,16 @@ def test_a_confounded_parameter_is_warned_of_and_taken_from_the_refitted_model(m
     assert published(make, note) == AMORTISED
 
 
+def test_a_coefficient_that_varies_and_follows_nothing_is_doubted(make, advice: Advice):
+    varied = Coefficient(DRAG.term, torch.tensor([-1.0, -2.0, -0.5]), None)
+    found = missing(make(), replace(advice, explanation=replace(advice.explanation, missing={"angle": (varied,)})))
+    assert found is not None
+    assert (
+        "The coefficient of angle_dot in the equation of angle differs much between trajectories" in found.cautions[0]
+    )
+    assert "angle_dot |angle_dot| for angle_dot" in found.cautions[0]
+
+
 def test_nothing_missing_is_said_in_words(make, advice: Advice):
     nothing = replace(advice.explanation, missing={"angle": ()})
     found = missing(make(), replace(advice, explanation=nothing))

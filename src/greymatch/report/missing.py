@@ -37,14 +37,21 @@ def missing(evaluation: Evaluation, advice: Advice | None) -> Missing | None:
     if advice is None:
         return None
     found = [one.finding() for one in advice.confounded]
+    warned = [f"{one.what}. Mend it: {one.fix}." for one in found if one.level is Level.WARNING]
     return Missing(
         equations=advice.explanation.equations,
         terms=_terms(advice),
         verdict=_verdict(advice),
         good=advice.refit_is_better,
         parameters=_parameters(evaluation, advice),
-        cautions=tuple(f"{one.what}. Mend it: {one.fix}." for one in found if one.level is Level.WARNING),
+        cautions=(*warned, *_doubts(advice)),
     )
+
+
+def _doubts(advice: Advice) -> list[str]:
+    """Terms whose coefficients say that another one may be missing."""
+    pairs = [(state, one) for state, ones in advice.explanation.missing.items() for one in ones if one.doubt]
+    return [f"The coefficient of {one.term.text} in the equation of {state} {one.doubt}." for state, one in pairs]
 
 
 def _terms(advice: Advice) -> Table | None:
