@@ -55,6 +55,7 @@ def test_friction_that_grows_with_speed_is_doubted_where_it_is_called_linear(ask
     assert "another form" not in str(found), "it follows z1"
     assert replace(one, values=-1 - 0.1 * speeds, follows=None).doubt == ""
     assert replace(one, values=-speeds[:2], follows=None).doubt == ""
+    assert "such as" not in replace(one, term=Term((("a", 1), ("b", 1))), values=-speeds, follows=None).doubt
 
 
 def test_the_completed_physics_is_the_true_one(asked, known):

@@ -78,9 +78,7 @@ def test_a_coefficient_that_varies_and_follows_nothing_is_doubted(make, advice: 
     varied = Coefficient(DRAG.term, torch.tensor([-1.0, -2.0, -0.5]), None)
     found = missing(make(), replace(advice, explanation=replace(advice.explanation, missing={"angle": (varied,)})))
     assert found is not None
-    assert (
-        "The coefficient of angle_dot in the equation of angle differs much between trajectories" in found.cautions[0]
-    )
+    assert found.cautions[0].startswith("The coefficient of angle_dot in the equation of angle differs much between")
     assert "angle_dot |angle_dot| for angle_dot" in found.cautions[0]
 
 

@@ -50,9 +50,11 @@ class Coefficient:
         """In words, where it differs much between trajectories and goes with nothing, as that of a wrong term does."""
         if self.follows is not None or len(self.values) < FEW or self.spread <= VARIED * abs(self.middle):
             return ""
-        form = "another form" if len(self.term.powers) != 1 else f"another form, such as {self.term.bent}"
+        name = self.term.text
+        such = f", such as {name} |{name}| for {name}" if name.isidentifier() else ""
         return (
-            f"differs much between trajectories and follows nothing: the term may have {form}, or noise hides its size"
+            f"differs much between trajectories and follows nothing: the term may have another form{such}, or noise hides "
+            "its size"
         )
 
     def prior(self) -> Normal:

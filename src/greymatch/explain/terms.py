@@ -29,12 +29,6 @@ class Term:
         return " ".join(name if power == 1 else f"{name}^{power}" for name, power in self.powers) or "1"
 
     @property
-    def bent(self) -> str:
-        """Another term that goes up and down with this one: u |u| for u."""
-        name, power = self.powers[0]
-        return f"{name} |{name}| for {name}" if power == 1 else f"{name} or |{name}|^{power + 1} for {self.text}"
-
-    @property
     def identifier(self) -> str:
         """The same as a plain name."""
         words = "_".join(f"{name}{power if power > 1 else ''}" for name, power in self.powers) or "constant"
