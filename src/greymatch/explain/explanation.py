@@ -53,8 +53,8 @@ class Coefficient:
         name = self.term.text
         such = f", such as {name} |{name}| for {name}" if name.isidentifier() else ""
         return (
-            f"differs much between trajectories and follows nothing: the term may have another form{such}, or noise hides "
-            "its size"
+            f"differs much between trajectories and follows nothing: the term may have another form{such}, or noise "
+            "hides its size"
         )
 
     def prior(self) -> Normal:
