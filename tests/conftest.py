@@ -49,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:.torch.jit.script. is deprecated:DeprecationWarning")
     # models fitted for a second know little, and rightly say so
     config.addinivalue_line("filterwarnings", "ignore::greymatch.models.unusual.UnusualHistoryWarning")
+    config.addinivalue_line("filterwarnings", "ignore::greymatch.models.share.ResidualTookOverWarning")
 
 
 @pytest.fixture

@@ -154,6 +154,25 @@ def test_few_trajectories_and_a_still_state_are_warned_of(springs: Trajectories)
     assert "'x' never changes: it is always 2.5" in told(check(physics(), flat), Level.WARNING)
 
 
+def test_a_still_state_has_no_acceleration_to_doubt(springs: Trajectories):
+    still = torch.cat([springs.values, torch.full_like(springs.values, 3.0)], 2)
+    both = replace(springs, states=("x", "y"), values=still, mask=springs.mask.repeat(1, 1, 2), units={})
+    two = physics(lambda t, x, p: {"x": -p.k * x.x, "y": 0 * x.y}, states=["x", "y"])
+    warned = told(check(two, both), Level.WARNING)
+    assert "'y' never changes" in warned
+    assert "acceleration of 'y'" not in warned
+
+
+def test_times_in_a_tiny_unit_are_a_problem_as_they_are_to_fit(springs: Trajectories):
+    tiny = replace(springs, times=1e-9 * springs.times)
+    fast = physics(params={"k": Uniform(0.5e18, 5e18)})
+    found = check(fast, tiny)
+    assert not found.fits
+    assert "a unit in which steps are near 1" in told(found, Level.PROBLEM)
+    with pytest.raises(GreymatchError, match="a unit in which steps are near 1"):
+        gm.fit(fast, tiny, steps=1, quiet=True)
+
+
 @pytest.mark.parametrize(
     ("settings", "level", "message"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from greymatch.checking.confounding import PULLED, Confounded, confounding
+from greymatch.checking.library import Column
 from greymatch.checking.points import Points
 from greymatch.physics.physics import Physics
 from greymatch.systems import SYSTEMS, lorenz, pendulum, rlc
@@ -38,6 +39,16 @@ def test_the_capacitance_could_be_mistaken_but_nothing_pulls_it():
     assert found.pull < 0.1
     assert str(found.finding()).startswith("note: ")
     assert "complete=['U']" in found.finding().fix
+
+
+def test_several_equations_and_terms_make_a_sentence():
+    columns = Column("I", "U"), Column("I", "V"), Column("U", "I")
+    note = Confounded("C", 0.99, columns, 0.0, ()).finding().what
+    assert note.startswith(
+        "a term in U and V missing from the equation of 'I', or in I missing from the equation of 'U' would look like"
+    )
+    warned = Confounded("C", 0.99, columns[:1], 1.0, columns[1:]).finding().what
+    assert "V in the equation of 'I' and I in the equation of 'U' move along" in warned
 
 
 def test_complete_equations_do_not_count():

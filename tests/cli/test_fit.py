@@ -65,6 +65,7 @@ def test_resume_of_a_run_that_never_began_begins_it(greymatch, user: Path) -> No
     done = greymatch("fit", "--out", "run", "--resume")
     assert done.code == 0, done.err
     assert (user / "run/model.safetensors").exists()
+    assert "of the data's variance (geometric mean over trajectories)" in done.out
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,18 @@ def test_forecast_to_a_time_by_the_histories_step(greymatch, user: Path) -> None
     assert np.unique(times) == pytest.approx(np.arange(10, 21) / 10)
 
 
+def test_times_of_dated_data_may_be_dates(greymatch, user: Path) -> None:
+    table = gm.read("test.nc").to_dataset()["angle"].to_dataframe().reset_index()
+    table["time"] = np.datetime64("2024-05-01T08:00:00") + (1e9 * table["time"]).round().astype("timedelta64[ns]")
+    table.to_csv("dated.csv", index=False)
+    columns = ("--history", "dated.csv", "--trajectory", "trajectory", "--time", "time", "--units", "time=s")
+    asked = ("--until", "2024-05-01 08:00:00.9", "--to", "2024-05-01T08:00:02", "--draws", 1, "--out", "f.zarr")
+    done = greymatch("forecast", *MODEL[:-2], *columns, *asked)
+    assert done.code == 0, done.err
+    times = xr.open_zarr("f.zarr", chunks=None)["time"].values
+    assert np.unique(times) == pytest.approx(np.arange(10, 21) / 10)
+
+
 def test_forecast_draws_a_picture(greymatch, user: Path) -> None:
     words = ("--until", 0.9, "--to", 2, "--draws", 2, "--out", "f.nc", "--plot", "f.png", "--quiet")
     done = greymatch("forecast", *MODEL, *words)

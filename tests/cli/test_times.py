@@ -41,6 +41,16 @@ def test_end_must_lie_after_every_history(recording) -> None:
         times_to(history, 1.4)
 
 
+def test_the_end_may_be_a_date(recording) -> None:
+    epoch = np.array(["2024-05-01T08:00:00", "2024-05-01T08:00:01"], dtype="M8[ns]")
+    history = recording([0.0, 0.5, 1.0], [[1.0, 2.0, 3.0]] * 2, epoch=epoch, units={"time": "s"})
+    times = times_to(history, "2024-05-01 08:00:03")
+    assert times[0] == pytest.approx([1.5, 2.0, 2.5, 3.0])
+    assert times[1] == pytest.approx([1.5, 2.0, np.inf, np.inf])
+    with pytest.raises(GreymatchError, match="got 2024-05-01 08:00:01, and"):
+        times_to(history, "2024-05-01 08:00:01")
+
+
 def test_a_history_of_one_point_has_no_step(recording) -> None:
     with pytest.raises(GreymatchError, match="give --times"):
         times_to(recording([0.0], [[1.0]]), 3.0)

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import torch
+
 from greymatch.explain.advice import advise
+from greymatch.explain.reading import explain
 from greymatch.models.greybox import GreyBox
 
 
@@ -11,6 +14,9 @@ def test_terms_that_say_all_and_forecast_as_well_are_the_better_answer(asked, kn
     assert found.explanation.equations.splitlines()[0] == "a' = known"
     assert found.faithful
     assert found.refitted_error < 1e-3
+    assert repr(found).startswith("a' = known\n")
+    assert f"refitted {found.refitted_error:.3g} (geometric means over trajectories)" in repr(found)
+    assert len(repr(found).splitlines()) < 10
     assert found.refit_is_better == (found.refitted_error <= found.error)
     assert replace(found, error=2 * found.refitted_error).refit_is_better
     assert not replace(found, error=found.refitted_error / 2).refit_is_better
@@ -28,3 +34,13 @@ def test_a_parameter_that_a_missing_term_could_pass_for_is_named(damped):
     found = advise(GreyBox(network.physics, network), data)
     assert [one.parameter for one in found.confounded] == ["k"]
     assert {column.term for column in found.confounded[0].columns} == {"a"}
+
+
+def test_a_model_of_noisy_data_is_explained_as_by_itself(asked, known, seed):
+    network, data, _, _ = known
+    noisy = replace(data, values=data.values + 0.02 * torch.randn_like(data.values))
+    network.observed.fill_(0.02)
+    assert str(advise(asked, noisy).explanation) == str(asked.explain(noisy))
+    assert str(explain(asked, noisy)) != str(asked.explain(noisy)), (
+        "the noise that the model assumes makes a difference"
+    )

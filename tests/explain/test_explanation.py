@@ -44,6 +44,20 @@ def test_it_says_so(asked, known):
     assert "follows z1" in said[-2]
 
 
+def test_friction_that_grows_with_speed_is_doubted_where_it_is_called_linear(asked, known):
+    """What b |b| would be called as a multiple of b: as large as the speed of each trajectory."""
+    found = asked.explain(known[1])
+    (one,) = found.missing["b"]
+    speeds = torch.linspace(0.2, 2.0, 12).double()
+    wrong = replace(found, missing={"a": (), "b": (replace(one, values=-speeds, follows=None),)})
+    assert "    b: differs much between trajectories and follows nothing: the term may have another form" in str(wrong)
+    assert "b |b| for b" in str(wrong)
+    assert "another form" not in str(found), "it follows z1"
+    assert replace(one, values=-1 - 0.1 * speeds, follows=None).doubt == ""
+    assert replace(one, values=-speeds[:2], follows=None).doubt == ""
+    assert "such as" not in replace(one, term=Term((("a", 1), ("b", 1))), values=-speeds, follows=None).doubt
+
+
 def test_the_completed_physics_is_the_true_one(asked, known):
     _, data, k, damping = known
     physics = asked.explain(data).physics

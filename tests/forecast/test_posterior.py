@@ -61,6 +61,15 @@ def test_the_text_is_a_table(posterior):
     assert repr(posterior) == str(posterior)
 
 
+def test_a_narrow_interval_is_told_with_the_digits_that_it_needs():
+    draws = 2.2741234567 + torch.tensor([-1e-6, 0.0, 1e-6], dtype=torch.float64)
+    line = str(Posterior(("k",), draws[:, None, None], np.array(["a"]))).splitlines()[-1]
+    mean, low, high = (float(word.strip("[],")) for word in line.split()[1:])
+    assert high - low == pytest.approx(1.8e-6, abs=0.1e-6)
+    assert mean == pytest.approx(2.2741234567, abs=1e-7)
+    assert len(line.split()[1]) <= 9, "no more digits than two of the width"
+
+
 def test_the_text_stops_after_ten():
     many = Posterior(("omega",), torch.ones(4, 25, 1), np.arange(25))
     lines = str(many).splitlines()

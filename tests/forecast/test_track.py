@@ -49,6 +49,18 @@ def test_shorter_recordings_end_in_nothing(asked, known):
     assert found.to_dataset()["k"].sel(value="median").shape == (12, 5)
 
 
+def test_the_text_is_short(asked, known):
+    _, data, k, _ = known
+    found = asked.track(data, every=3)
+    lines = repr(found).splitlines()
+    assert lines[0].startswith("Track of k (12 trajectories, up to 7 windows, t = 1.1 to 2.9)")
+    assert len(lines) == 1 + 10 + 1
+    assert lines[-1] == "... 2 more"
+    label, name, first, _, last = lines[1].split()
+    assert (label, name) == ("0:", "k")
+    assert (float(first), float(last)) == pytest.approx([float(k[0])] * 2, abs=0.05)
+
+
 def test_wrong_arguments_say_what_is_right(asked, known):
     _, data, _, _ = known
     for wrong, message in (({"every": 0}, "every"), ({"level": 1.5}, "level")):

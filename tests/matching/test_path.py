@@ -125,7 +125,7 @@ def test_single_precision_keeps_small_steps_at_large_times():
 
 def test_conversion_refuses_to_overflow():
     path = two_pieces()
-    with pytest.raises(GreymatchError, match="unit closer to the sampling step"):
+    with pytest.raises(GreymatchError, match="unit in which steps are near 1"):
         replace(path, coefficients=path.coefficients * 1e45).to(dtype=torch.float32)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import torch
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
 from greymatch.models.greybox import GreyBox
+from greymatch.models.share import ResidualTookOverWarning
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
 
@@ -62,3 +64,25 @@ def test_a_history_alone_has_no_share(greybox: Make, springs: Trajectories):
 def test_the_fitted_pendulum_uses_its_physics(small_model: GreyBox, swings: tuple[Trajectories, Trajectories]):
     share = small_model.physics_share(swings[1])["angle"]
     assert 0.5 < share["share"] < 1.0
+
+
+def test_a_fitted_model_knows_its_shares_without_data(small_model: GreyBox, swings: tuple[Trajectories, Trajectories]):
+    kept = small_model.physics_share()["angle"]
+    assert kept["share"] == pytest.approx(small_model.physics_share(swings[0])["angle"]["share"], abs=0.05)
+    kept["share"] = 0.0
+    assert small_model.physics_share()["angle"]["share"] > 0.5, "the record is the model's own"
+
+
+def test_a_model_without_a_record_of_shares_asks_for_data(greybox: Make, springs: Trajectories):
+    with pytest.raises(GreymatchError, match=r"`data` must be given: this model's record holds no shares"):
+        greybox(SPRING, springs).physics_share()
+
+
+def test_a_residual_that_took_over_is_warned_of(greybox: Make, springs: Trajectories):
+    model = greybox(SPRING, springs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResidualTookOverWarning)
+        model.physics_share(springs)
+    model.network.dynamics.field.get_parameter("heads.0.bias").data[:] = 3.0
+    with pytest.warns(ResidualTookOverWarning, match=r"the equation of a \(share of the physics 0\.\d+\)\."):
+        model.physics_share(springs)

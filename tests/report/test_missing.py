@@ -46,7 +46,7 @@ def test_the_term_stands_with_its_coefficient_spread_and_fidelity(make, advice: 
     assert found.terms is not None
     assert found.equations.endswith("= known - 1.1 angle_dot")
     assert found.terms.rows[0].cells == ("angle_dot", "-1.1", "0.068", "z1 (-0.99)", "0.999")
-    assert "0.001 against 0.002" in found.verdict
+    assert "0.001 against 0.002 (geometric means over trajectories)" in found.verdict
     assert found.good
 
 
@@ -72,6 +72,14 @@ def test_a_confounded_parameter_is_warned_of_and_taken_from_the_refitted_model(m
     assert found.cautions[0].startswith("'omega' is confounded")
     note = replace(warned, confounded=(replace(pulled, pull=0.1),))
     assert published(make, note) == AMORTISED
+
+
+def test_a_coefficient_that_varies_and_follows_nothing_is_doubted(make, advice: Advice):
+    varied = Coefficient(DRAG.term, torch.tensor([-1.0, -2.0, -0.5]), None)
+    found = missing(make(), replace(advice, explanation=replace(advice.explanation, missing={"angle": (varied,)})))
+    assert found is not None
+    assert found.cautions[0].startswith("The coefficient of angle_dot in the equation of angle differs much between")
+    assert "angle_dot |angle_dot| for angle_dot" in found.cautions[0]
 
 
 def test_nothing_missing_is_said_in_words(make, advice: Advice):

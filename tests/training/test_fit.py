@@ -335,6 +335,14 @@ def test_of_what_was_chosen_only_what_nobody_overruled_is_said(decay: Physics, d
     assert not any("training.minutes" in text for text in said.texts)
 
 
+def test_it_says_that_it_calibrates_and_keeps_shares(decay: Physics, decays: Decays, tiny: Settings):
+    said = Said()
+    model = fit(decay, decays(12), settings=tiny, progress=said)
+    assert sum(text.startswith("calibrating") for text in said.texts) == 1
+    assert model.physics_share() == model.record["physics_share"]
+    assert set(model.physics_share()["x"]) == {"physics", "residual", "share"}
+
+
 def test_a_resumed_run_reports_its_own_pace(decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path):
     stop = Log(at=15, do=lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):

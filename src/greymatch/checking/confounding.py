@@ -36,12 +36,13 @@ class Confounded:
     others: tuple[Column, ...]
 
     def finding(self) -> Finding:
-        looks = f"{_listed(self.columns, 'missing from')} would look like a change of {self.parameter!r}"
+        looks = f"{_listed(self.columns, 'missing from', ', or in ')} would look like a change of {self.parameter!r}"
         if self.pull <= PULLED:
             return note(f"a term in {looks} (R2 {self.r2:.2f})", self._fix())
         return warning(
             f"{self.parameter!r} is confounded with what may be missing: a term in {looks} (R2 {self.r2:.2f}), and "
-            f"{_listed(self.others, 'in')} moves along, which shifts it by {self.pull:.1f} of its prior's spread",
+            f"{_listed(self.others, 'in')} {'move' if len(self.others) > 1 else 'moves'} along, which shifts it by "
+            f"{self.pull:.1f} of its prior's spread",
             f"{self._fix()}; or take it from model.explain(data).refit(data), where the missing term is explicit",
         )
 
@@ -110,7 +111,7 @@ def _equations(columns: tuple[Column, ...]) -> dict[str, list[str]]:
     return found
 
 
-def _listed(columns: tuple[Column, ...], word: str) -> str:
-    """U and V missing from the equation of 'I'."""
+def _listed(columns: tuple[Column, ...], word: str, between: str = " and ") -> str:
+    """U and V missing from the equation of 'I', or in U missing from the equation of 'V'."""
     parts = [f"{' and '.join(terms)} {word} the equation of {name!r}" for name, terms in _equations(columns).items()]
-    return ", ".join(parts) or "what is missing"
+    return between.join(parts) or "what is missing"

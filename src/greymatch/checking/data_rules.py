@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torch import Tensor
+
 from greymatch.checking.finding import Finding, note, problem, warning
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import observed_lengths, usable
@@ -22,12 +24,12 @@ def amount(data: Trajectories, validation: Trajectories | None) -> list[Finding]
         return [
             problem(
                 "one trajectory cannot be both learned from and validated on",
-                "name the column that tells trajectories apart, cut the recording up, or give validation data",
+                "name the column that tells trajectories apart, cut it, data.cut(points), or give validation data",
             )
         ]
     if len(data) < FEW:
         what = f"{len(data)} trajectories show little of how parameters vary between them"
-        return [warning(what, "record more, or cut long recordings into several")]
+        return [warning(what, "record more, or cut long recordings into several, data.cut(points)")]
     return []
 
 
@@ -35,19 +37,27 @@ def still(data: Trajectories) -> list[Finding]:
     """A state that never changes teaches nothing."""
     found = []
     for index, name in enumerate(data.states):
-        seen = data.values[:, :, index][data.mask[:, :, index]]
+        seen = _seen(data, index)
         if not len(seen):
             found.append(problem(f"state {name!r} is never observed", "leave it out, or read another column for it"))
-        elif float(seen.min()) == float(seen.max()):
+        elif _still(seen):
             found.append(warning(f"state {name!r} never changes: it is always {float(seen[0]):g}", "is it the sensor?"))
     return found
+
+
+def _seen(data: Trajectories, index: int) -> Tensor:
+    return data.values[:, :, index][data.mask[:, :, index]]
+
+
+def _still(seen: Tensor) -> bool:
+    return not len(seen) or float(seen.min()) == float(seen.max())
 
 
 def strays(data: Trajectories) -> list[Finding]:
     """A logger's code for a lost sample, such as -9999, is no value."""
     found = []
     for index, name in enumerate(data.states):
-        seen = data.values[:, :, index][data.mask[:, :, index]].double()
+        seen = _seen(data, index).double()
         away = (seen - seen.median()).abs() if len(seen) else seen
         usual = float(away.sort().values[int(USUAL * (len(away) - 1))]) if len(away) else 0.0
         far = seen[away > FAR * usual] if usual else seen[:0]
@@ -111,7 +121,9 @@ def derivatives(physics: Physics, data: Trajectories, settings: Settings) -> lis
     what, coarse = (f"smoothed {what}", "") if data.noise else (what, ", or the samples are too coarse")
     doubts = derivative_doubt(data, settings.matching.interpolant, physics.order).tolist()
     found = []
-    for name, doubt in zip(data.states, doubts, strict=True):
+    for index, (name, doubt) in enumerate(zip(data.states, doubts, strict=True)):
+        if _still(_seen(data, index)):  # its derivative is rounding
+            continue
         told = f"the {what} of {name!r} changes by {100 * doubt:.0f} % when every second sample is left out"
         if doubt > LOST:
             fix = "record with less noise or at other steps; parameters will be poor as it is"

@@ -133,6 +133,6 @@ def _tell(output: Output, model: GreyBox, where: Path) -> None:
     output.show(
         told_noise(record.get("observation_noise", {}), model.settings.data.noise),
         f"{record['steps']} steps in {record['seconds']:.0f} s; best at step {record['best_step']}: validation error "
-        f"{record['validation_error']:.3g} of the data's variance\nmodel: {path}",
+        f"{record['validation_error']:.3g} of the data's variance (geometric mean over trajectories)\nmodel: {path}",
     )
     output.finish({"model": str(path), "folder": str(where), **record, "settings": model.settings.model_dump()})

@@ -51,7 +51,8 @@ def command(
         str | None, typer.Option(metavar="START:STOP:STEP", help="Times to forecast, both ends included.")
     ] = None,
     to: Annotated[
-        float | None, typer.Option("--to", metavar="T", help="Forecast up to this time, by the history's own step.")
+        str | None,
+        typer.Option("--to", metavar="T", help="Forecast up to this time, or date, by the history's own step."),
     ] = None,
     draws: Draws = 100,
     seed: Seed = 0,
@@ -103,10 +104,10 @@ def _streamed(box: GreyBox, given: Trajectories, how: dict[str, Any], out: Path,
     return Made(stored.first(MOST_PANELS), repr(stored), len(stored), stored.failed)
 
 
-def _times(times: str | None, to: float | None, history: Trajectories) -> np.ndarray:
+def _times(times: str | None, to: str | None, history: Trajectories) -> np.ndarray:
     from greymatch.cli.times import parse_times, times_to
 
-    return parse_times(times) if times is not None else times_to(history, float(to or 0.0))
+    return parse_times(times) if times is not None else times_to(history, to or 0.0)
 
 
 def draw(forecast: Forecast, history: Trajectories, recorded: Trajectories, path: Path) -> None:

@@ -17,7 +17,9 @@ Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
 Draws = Annotated[int, typer.Option(min=1, help="Members of the ensemble; 1 is the central forecast.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file (.safetensors).", show_default=False)]
 History = Annotated[Path, typer.Option(help="Data file; each trajectory is known up to its end, or to --until.")]
-Until = Annotated[float | None, typer.Option(metavar="T", help="Use the history up to and including this time.")]
+Until = Annotated[
+    str | None, typer.Option(metavar="T", help="Use the history up to and including this time, or date of dated data.")
+]
 PhysicsFile = Annotated[
     str | None,
     typer.Option(metavar="FILE.py[:NAME]", help="Your physics: a Python file, and the name if it has several."),

@@ -9,6 +9,7 @@ import numpy as np
 from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
+    from greymatch.data.moments import Moment
     from greymatch.data.trajectories import Trajectories
 
 ROUNDING = 1e-6  # of a step
@@ -28,19 +29,22 @@ def parse_times(text: str) -> np.ndarray:
     return start + step * np.arange(_count(start, stop, step, "--times"))
 
 
-def times_to(history: Trajectories, stop: float) -> np.ndarray:
-    """From each trajectory's last observation on, by the history's own step, to `stop`: (N, T), padded with inf."""
+def times_to(history: Trajectories, to: Moment) -> np.ndarray:
+    """From each trajectory's last observation on, by the history's own step, to a time or date: (N, T), inf-padded."""
+    from greymatch.data.moments import moment
     from greymatch.forecast.times import last_observed
+
+    stop = moment(history, to, "--to")
 
     if not history.step > 0:
         raise GreymatchError("`--to` needs a history of two points or more, for their step; give --times instead.")
     last = last_observed(history).numpy()
     if not (last + history.step * (1 - ROUNDING) <= stop).all():
         raise GreymatchError(
-            f"`--to` must lie a step ({history.step:g}) or more after every history; got {stop:g}, and the last "
+            f"`--to` must lie a step ({history.step:g}) or more after every history; got {to}, and the last "
             f"observation is at {last.max():g}. Ask for later, or shorten the history with --until."
         )
-    counts = [_count(start, stop, history.step, "--to") - 1 for start in last]
+    counts = [_count(start, end, history.step, "--to") - 1 for start, end in zip(last, stop, strict=True)]
     times = last[:, None] + history.step * np.arange(1, max(counts) + 1)
     return np.where(np.arange(max(counts)) < np.array(counts)[:, None], times, np.inf)
 

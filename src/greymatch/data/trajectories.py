@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.checks import check_inputs, check_observed, check_times, check_values, shown
+from greymatch.data.moments import Moment, moment
 from greymatch.data.signals import Function, Signals
 from greymatch.data.smoothing import Smoothed, smooth
 from greymatch.errors import GreymatchError
@@ -128,15 +129,13 @@ class Trajectories:
         second = min(max(1, round(fraction * len(self))), len(self) - 1)
         return self.select(np.sort(order[second:])), self.select(np.sort(order[:second]))
 
-    def until(self, t: float) -> Trajectories:
-        """Each trajectory up to and including time `t`: the history. Inputs stay known beyond `t`."""
-        try:
-            t = float(t)
-        except (TypeError, ValueError):
-            raise GreymatchError(f"`t` must be a number, in the unit of the data's times; got {t!r}.") from None
+    def until(self, t: Moment) -> Trajectories:
+        """Each trajectory up to and including time `t`: the history. Inputs stay known beyond `t`, which may be a date
+        ("2024-05-01 08:00") if the times were dates."""
+        last = torch.as_tensor(moment(self, t, "t"), device=self.times.device)[:, None]
         step = self.step
         # a millionth of a step forgives the rounding of 0.1 + 0.2, and keeps no later point
-        kept = self.times <= (t if step != step else t + 1e-6 * step)
+        kept = self.times <= (last if step != step else last + 1e-6 * step)
         if not bool(kept[:, 0].all()):
             late = shown(self.labels, int((~kept[:, 0]).nonzero()[0]))
             raise GreymatchError(f"`until({t})` leaves trajectory {late} empty; it starts later than that.")
@@ -147,6 +146,14 @@ class Trajectories:
         if not hasattr(points, "__index__") or points < 1:
             raise GreymatchError(f"`points` must be at least 1; got {points}.")
         return self._points(min(points, self.times.shape[1]), self.times.isfinite())
+
+    def cut(self, points: int) -> Trajectories:
+        """Long recordings in pieces of `points` time points each, labelled `a/1`, `a/2`, ...; the last piece also holds
+        what is left over. Times and dates stay as they are; inputs are known along each piece and a few samples beyond.
+        """
+        from greymatch.data.cut import cut
+
+        return cut(self, points)
 
     def trimmed(self) -> Trajectories:
         """Without the points after each trajectory's last observation."""

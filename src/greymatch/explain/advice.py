@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from greymatch.checking.confounding import Confounded, confounded
 from greymatch.data.trajectories import Trajectories
 from greymatch.explain.explanation import Explanation
-from greymatch.explain.reading import explain
 from greymatch.models.greybox import GreyBox
 from greymatch.training.stock import parts
 from greymatch.training.validation import Validator
@@ -16,7 +15,7 @@ FAITHFUL = 0.98  # the least part of the residual that the terms must explain
 CLEARLY = 0.25  # of the model's error: where terms forecast so well, it is the residual that says too much
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advice:
     """What was missing, the model `refitted` with it, the forecast `error` of the net and `refitted_error` on the same
     held-out trajectories, relative to each state's spread, and parameters that a missing term could pass for."""
@@ -26,6 +25,14 @@ class Advice:
     error: float
     refitted_error: float
     confounded: tuple[Confounded, ...]
+
+    def __repr__(self) -> str:
+        better = "the refitted physics" if self.refit_is_better else "the model"
+        named = ", ".join(one.parameter for one in self.confounded) or "none"
+        return (
+            f"{self.explanation}\nforecast error {self.error:.3g}, refitted {self.refitted_error:.3g} (geometric means "
+            f"over trajectories): publish {better}\nparameters that a missing term could pass for: {named}"
+        )
 
     @property
     def faithful(self) -> bool:
@@ -50,7 +57,7 @@ def advise(model: GreyBox, data: Trajectories) -> Advice:
     Not for a model whose residual cannot be explained; see `GreyBox.explain`.
     """
     settings = model.settings
-    explanation = explain(model, data)
+    explanation = model.explain(data)
     learned, held = parts(data.to("cpu"), None, settings.training.seed)
     refitted = explanation.refit(learned, held)
     seen = replace(held.trimmed().to(model.device), noise=model.noise)

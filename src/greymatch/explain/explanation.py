@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from greymatch.data.trajectories import Trajectories
     from greymatch.models.greybox import GreyBox
 
+VARIED, FEW = 0.25, 3  # of a coefficient's size, and trajectories that say nothing of how it varies
 SMALL = 0.02  # of an equation's motion: a residual that is larger and has no terms is there, but cannot be read
 ROOM = 3.0  # by which a coefficient's prior is wider than its spread between trajectories
 
@@ -43,6 +44,18 @@ class Coefficient:
     def spread(self) -> float:
         """Between trajectories, as a standard deviation; a few that went astray do not count."""
         return float(self.values.quantile(0.84) - self.values.quantile(0.16)) / 2
+
+    @property
+    def doubt(self) -> str:
+        """In words, where it differs much between trajectories and goes with nothing, as that of a wrong term does."""
+        if self.follows is not None or len(self.values) < FEW or self.spread <= VARIED * abs(self.middle):
+            return ""
+        name = self.term.text
+        such = f", such as {name} |{name}| for {name}" if name.isidentifier() else ""
+        return (
+            f"differs much between trajectories and follows nothing: the term may have another form{such}, or noise "
+            "hides its size"
+        )
 
     def prior(self) -> Normal:
         return Normal(self.middle, max(ROOM * self.spread, 0.05 * abs(self.middle), 1e-12))
@@ -130,7 +143,7 @@ class Explanation:
         for state in self.known.states:
             terms = self.missing[state]
             lines.append(self._equation(state))
-            lines += [f"    {one.term.text}: {_spoken(one)}" for one in terms]
+            lines += [f"    {one.term.text}: {said}" for one in terms for said in (_spoken(one), one.doubt) if said]
             if terms:
                 lines.append(f"    fidelity {self.fidelity[state]:.4f}")
             elif self.ignored[state] > 0:

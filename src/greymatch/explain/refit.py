@@ -11,6 +11,7 @@ from greymatch.data.noise import assumed_noise, with_noise
 from greymatch.data.trajectories import Trajectories
 from greymatch.explain.settle import few, settle, untrained
 from greymatch.models.greybox import GreyBox
+from greymatch.models.share import kept_share
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit, judge_of_ensembles
 from greymatch.training.certainty import calibrate_parameters
 from greymatch.training.validation import Validator
@@ -37,5 +38,6 @@ def refit(explanation: Explanation, data: Trajectories, validation: Trajectories
         "validation_coverage": coverage,
         "noise": settled.noise.tolist(),
         "trajectories": {"train": len(data), "validation": len(validation)},
+        "physics_share": kept_share(network, data),
     }
     return GreyBox(physics, network.eval(), record)

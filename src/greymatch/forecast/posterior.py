@@ -13,6 +13,7 @@ from torch import Tensor
 
 from greymatch.errors import GreymatchError
 from greymatch.forecast import ensemble
+from greymatch.forecast.digits import interval_digits
 from greymatch.forecast.forecast import check_level
 
 _SHOWN = 10
@@ -135,4 +136,6 @@ class Posterior:
 
 
 def _cell(mean: Tensor, low: Tensor, high: Tensor) -> str:
-    return f"{float(mean):.4g} [{float(low):.4g}, {float(high):.4g}]"
+    middle, *bounds = (float(one) for one in (mean, low, high))
+    digits = interval_digits(*bounds)
+    return f"{middle:.{digits}g} [{', '.join(f'{bound:.{digits}g}' for bound in bounds)}]"

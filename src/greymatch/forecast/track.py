@@ -14,14 +14,16 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import gather, observed_lengths
 from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.forecast import ensemble
+from greymatch.forecast.digits import interval_digits
 
 if TYPE_CHECKING:
     from greymatch.models.network import Network
 
 WINDOWS_AT_ONCE = 2048
+_SHOWN = 10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Track:
     """Median and central interval of each parameter (N, K, P) from windows of N recordings, in physical units.
 
@@ -42,6 +44,26 @@ class Track:
     high: Tensor
     labels: np.ndarray
     level: float
+
+    def __repr__(self) -> str:
+        windows = self.times.isfinite()
+        times = self.times[windows]
+        head = (
+            f"Track of {', '.join(self.names)} ({len(self.labels)} trajectories, up to {int(windows.sum(1).max())} "
+            f"windows, t = {float(times.min()):g} to {float(times.max()):g}): median, first to last window"
+        )
+        lines = [self._line(row) for row in range(min(len(self.labels), _SHOWN))]
+        more = [f"... {len(self.labels) - _SHOWN} more"] if len(self.labels) > _SHOWN else []
+        return "\n".join([head, *lines, *more])
+
+    def _line(self, row: int) -> str:
+        last = int(self.times[row].isfinite().sum()) - 1
+        found = (f"{name} {self._at(row, 0, i)} to {self._at(row, last, i)}" for i, name in enumerate(self.names))
+        return f"{self.labels[row]}: {', '.join(found)}"
+
+    def _at(self, row: int, window: int, parameter: int) -> str:
+        median, low, high = (float(one[row, window, parameter]) for one in (self.median, self.low, self.high))
+        return f"{median:.{interval_digits(low, high)}g}"
 
     def to_dataset(self) -> xr.Dataset:
         """By parameter name over (trajectory, window, value), value being "low", "median" or "high"."""

@@ -198,6 +198,6 @@ def _cast(coefficients: Tensor, device: torch.device, dtype: torch.dtype | None)
     if not bool(cast.isfinite().all()):
         raise GreymatchError(
             f"`dtype` must be able to hold the path's coefficients; in {dtype} those of degree "
-            f"{coefficients.shape[2] - 1} overflow. Measure time in a unit closer to the sampling step."
+            f"{coefficients.shape[2] - 1} overflow. Count time in a unit in which steps are near 1, in the physics too."
         )
     return cast

@@ -249,15 +249,27 @@ class GreyBox:
         warn. NaN for a model that cannot tell."""
         return strangeness(self.network, self._checked(history))
 
-    def physics_share(self, data: Trajectories) -> dict[str, dict[str, float]]:
+    def physics_share(self, data: Trajectories | None = None) -> dict[str, dict[str, float]]:
         """How much of each equation comes from the known physics and how much from the residual.
 
         Root mean squares over the observed points of `data`, each trajectory with its own posterior means, and
-        `share` = physics / (physics + residual), between 0 and 1.
+        `share` = physics / (physics + residual), between 0 and 1; below one half it warns. Without `data`, as `fit`
+        found them over a few of the trajectories that it learned from.
         """
-        from greymatch.models.share import physics_share
+        from greymatch.models.share import physics_share, warn_of_takeover
 
-        return physics_share(self.network, self._checked(data))
+        shares = self._kept_share() if data is None else physics_share(self.network, self._checked(data))
+        warn_of_takeover(shares, self.settings.method)
+        return shares
+
+    def _kept_share(self) -> dict[str, dict[str, float]]:
+        kept = self.record.get("physics_share")
+        if not kept:
+            raise GreymatchError(
+                "`data` must be given: this model's record holds no shares, since its file is older or no trajectory "
+                "showed its first window. Write physics_share(data), or fit it again."
+            )
+        return copy.deepcopy(kept)
 
     def explain(self, data: Trajectories, degree: int = 3, among: Sequence[str] | None = None) -> Explanation:
         """What the physics was missing, as a sum of few terms; see `greymatch.explain.explain`."""

@@ -37,14 +37,21 @@ def missing(evaluation: Evaluation, advice: Advice | None) -> Missing | None:
     if advice is None:
         return None
     found = [one.finding() for one in advice.confounded]
+    warned = [f"{one.what}. Mend it: {one.fix}." for one in found if one.level is Level.WARNING]
     return Missing(
         equations=advice.explanation.equations,
         terms=_terms(advice),
         verdict=_verdict(advice),
         good=advice.refit_is_better,
         parameters=_parameters(evaluation, advice),
-        cautions=tuple(f"{one.what}. Mend it: {one.fix}." for one in found if one.level is Level.WARNING),
+        cautions=(*warned, *_doubts(advice)),
     )
+
+
+def _doubts(advice: Advice) -> list[str]:
+    """Terms whose coefficients say that another one may be missing."""
+    pairs = [(state, one) for state, ones in advice.explanation.missing.items() for one in ones if one.doubt]
+    return [f"The coefficient of {one.term.text} in the equation of {state} {one.doubt}." for state, one in pairs]
 
 
 def _terms(advice: Advice) -> Table | None:
@@ -64,7 +71,7 @@ def _term(state: str, one: Coefficient, fidelity: float) -> Row:
 
 
 def _verdict(advice: Advice) -> str:
-    errors = f"{number(advice.refitted_error)} against {number(advice.error)}"
+    errors = f"{number(advice.refitted_error)} against {number(advice.error)} (geometric means over trajectories)"
     if not any(advice.explanation.missing.values()):
         return "The residual says nothing of size: the physics was all there is."
     if advice.refit_is_better:

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 
 from greymatch.evaluation import Evaluation
 from greymatch.methods import method_named
+from greymatch.models import share as shares
 from greymatch.report.colours import MODEL, SECOND, Key
 from greymatch.report.figures import Panel, Plate, new_axes, svg
 from greymatch.report.numbers import listed, number, percent
 
-LEAST = 0.5
 _PHYSICS, _RESIDUAL = Key("known physics", MODEL, "band"), Key("learned residual", SECOND, "band")
 
 
@@ -62,9 +62,7 @@ def _caption(evaluation: Evaluation, known: dict[str, dict[str, float]]) -> str:
 
 def taken_over(evaluation: Evaluation) -> list[str]:
     """The states in whose equations the residual does more than the physics that it was given."""
-    if not _uses_physics(evaluation):
-        return []
-    return [name for name, part in evaluation.share.items() if part["share"] < LEAST]
+    return shares.taken_over(evaluation.share, evaluation.model.settings.method)
 
 
 def share_warning(evaluation: Evaluation) -> str:

@@ -19,7 +19,7 @@ def table(done: Sequence[Done]) -> Sheet:
     alike = grouped(done, lambda one: repr(one[0].changes))
     rows = sorted((_row(runs) for runs in alike.values()), key=_order)
     return Sheet(
-        title="Validation error of each combination, the best first",
+        title="Validation error (geometric mean over trajectories) of each combination, the best first",
         heads={key: key for key in keys} | HEADS,
         rows=rows,
         bold=frozenset({(0, "validation_error")} if rows else ()),

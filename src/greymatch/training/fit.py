@@ -23,6 +23,7 @@ from greymatch.methods import method_named
 from greymatch.models.file import load
 from greymatch.models.greybox import GreyBox
 from greymatch.models.network import Network
+from greymatch.models.share import kept_share
 from greymatch.models.unusual import seen_range
 from greymatch.models.warm import Warm
 from greymatch.physics.physics import Physics
@@ -162,11 +163,13 @@ def _saved(problem: Problem, loop: Loop) -> GreyBox:
 def _finished(problem: Problem, loop: Loop) -> GreyBox:
     """The model with its best weights and calibrated draws."""
     loop.load_best()
+    loop.reporter.meter.say("calibrating how wide ensembles and posteriors are ...")
     train, held_out = (part.to(loop.network.noise.device) for part in (problem.train, problem.held_out))
     found = calibrate_forecasts(loop.network, judge_of_ensembles(held_out, problem.settings.window, loop.state.best))
     calibrate_parameters(loop.network, held_out)
     calibrate_misfit(loop.network, train, held_out)
     record = _record(loop, problem) | {"validation_coverage": found.coverage}
+    record["physics_share"] = kept_share(loop.network, train)
     return GreyBox(problem.physics, loop.network.cpu().float().eval(), record)
 
 

@@ -78,7 +78,7 @@ def parts(data: Trajectories, validation: Trajectories | None, seed: int) -> tup
     if len(data) < 2:
         raise GreymatchError(
             "one trajectory cannot be both learned from and validated on. Give `validation=`, or cut the recording "
-            "into several trajectories."
+            "into several of so many points: data.cut(points)."
         )
     return data.split(_share(len(data)), seed)
 
