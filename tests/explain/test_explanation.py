@@ -58,6 +58,16 @@ def test_friction_that_grows_with_speed_is_doubted_where_it_is_called_linear(ask
     assert "such as" not in replace(one, term=Term((("a", 1), ("b", 1))), values=-speeds, follows=None).doubt
 
 
+def test_many_terms_are_said_to_be_a_fit_and_no_law(asked, known):
+    found = asked.explain(known[1])
+    assert "to the learned residual" in str(found)
+    assert "not a law" not in str(found)
+    (one,) = found.missing["b"]
+    many = tuple(replace(one, term=Term((("a", power),))) for power in range(1, 8))
+    said = str(replace(found, missing={"a": (), "b": many}))
+    assert "7 terms are a fit of what was seen, not a law" in said
+
+
 def test_the_completed_physics_is_the_true_one(asked, known):
     _, data, k, damping = known
     physics = asked.explain(data).physics

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 VARIED, FEW = 0.25, 3  # of a coefficient's size, and trajectories that say nothing of how it varies
 SMALL = 0.02  # of an equation's motion: a residual that is larger and has no terms is there, but cannot be read
+FEW = 6  # terms of an equation: more can be bent to anything, and are no law
 ROOM = 3.0  # by which a coefficient's prior is wider than its spread between trajectories
 
 
@@ -66,7 +67,8 @@ class Explanation:
     """What the residual of a model says, as a sum of a few terms in each equation.
 
     `missing` holds the terms of each state's equation, none where the physics was all there is; `fidelity` the part
-    of the residual's variance that they explain. `physics` is the known part with the missing one in it.
+    of the learned residual's variance that they explain: it says nothing of how true that is. `physics` is the known
+    part with the missing one in it.
     """
 
     known: Physics
@@ -145,7 +147,8 @@ class Explanation:
             lines.append(self._equation(state))
             lines += [f"    {one.term.text}: {said}" for one in terms for said in (_spoken(one), one.doubt) if said]
             if terms:
-                lines.append(f"    fidelity {self.fidelity[state]:.4f}")
+                lines.append(f"    fidelity {self.fidelity[state]:.4f} to the learned residual")
+                lines += [f"    {_no_law(len(terms))}"] if len(terms) > FEW else []
             elif self.ignored[state] > 0:
                 lines.append(f"    {_silent(self.ignored[state])}")
         return "\n".join(lines)
@@ -175,6 +178,13 @@ class Completed:
 
 def _signed(value: float) -> str:
     return f"{'-' if value < 0 else '+'} {abs(value):.4g}"
+
+
+def _no_law(count: int) -> str:
+    return (
+        f"{count} terms are a fit of what was seen, not a law: do not read them one by one, nor trust them beyond it; "
+        "the learned residual is such a sum itself, and its fidelity no proof"
+    )
 
 
 def _silent(share: float) -> str:

@@ -22,13 +22,20 @@ def monomials(columns: Tensor, degree: int = 1, most: int | None = None) -> Tens
     """The constant and all products (N, W, K, *grid) of up to `degree` columns (N, W, V, *grid); no degree that would
     make more than `most` of them."""
     parts = columns.unbind(2)
-    found = [columns.new_ones(*columns.shape[:2], *columns.shape[3:])]
+    one = columns.new_ones(*columns.shape[:2], *columns.shape[3:])
+    found = [torch.stack([parts[i] for i in term]).prod(0) for term in powers(len(parts), degree, most)[1:]]
+    return torch.stack([one, *found], 2)
+
+
+def powers(count: int, degree: int, most: int | None = None) -> list[tuple[int, ...]]:
+    """Which of so many columns each of the `monomials` multiplies."""
+    found: list[tuple[int, ...]] = [()]
     for order in range(1, degree + 1):
-        more = list(itertools.combinations_with_replacement(range(len(parts)), order))
+        more = list(itertools.combinations_with_replacement(range(count), order))
         if most is not None and len(found) + len(more) > most:
             break
-        found += [torch.stack([parts[i] for i in one]).prod(0) for one in more]
-    return torch.stack(found, 2)
+        found += more
+    return found
 
 
 def in_equations(terms: Tensor, equations: Sequence[int], states: int) -> Tensor:

@@ -9,6 +9,7 @@ comes near it would have to be unlearned.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.models.network import Network
 from greymatch.models.residual import FACTORS, ConvField, MlpField
 from greymatch.training.curving import COST, curves_needed
+from greymatch.training.guessing import Build, Guessing
 from greymatch.training.law import FAR_MORE, MORE, Law, in_few_terms, products_of, regressed
 from greymatch.training.polishing import polished
 from greymatch.training.shown import Shown
@@ -33,7 +35,10 @@ SAME = 1e-6  # of what two laws leave
 MOST_JUDGING = 32  # trajectories
 WELL = 1e-3  # the error of a typical forecast, relative to the variance and beside noise, that leaves little to learn
 WITHIN = 1.5  # of the doubt that noise leaves about derivatives: who errs no more cannot be told from the true law
-Build = Callable[[dict[str, Any]], Network]
+FAR = 3.0  # times the least error of a forecast, from which on a law is not the true one
+NOISE = 2.0  # times the noise that a forecast is judged by: no better law could be told
+FEW = 6  # terms: more are a fit, not a law
+LONGEST, SHARE, MOST = 20.0, 0.25, 0.6  # seconds of processor for guesses, of a budget, and with all before them
 HELD = "held"
 
 
@@ -56,7 +61,7 @@ class Beginning:
 
 def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning:
     """The network that `build` makes with changes of settings, its products set if they forecast well."""
-    plain = build({})
+    plain, began = build({}), time.process_time()
     able = products_of(build({"residual.products": _numbers(plain)[0]})) is not None and plain.prefers_asking
     shown = Shown.of(plain, data) if able else None
     laws = [] if shown is None else _in_products(build, plain, shown)
@@ -65,11 +70,14 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     judge = Validator.of(_judging(data, held_out), plain.settings.window)
     floor = float((plain.observed / plain.scales.spread).square().mean())
     laws += _in_curves(build, plain, shown, laws[0].at)
-    judged = [Judged(law, judge.error(law.told(), refine=True).typical) for law in _distinct(laws)]
-    kept = [one for one in judged if one.error < WELL + 2 * floor or (floor and one.law.beyond_doubt(shown) < WITHIN)]
+    judged = [_judged(law, judge) for law in _distinct(laws)]
+    if floor and plain.settings.residual.curves is None:
+        late = _late(plain.settings.training.minutes, began)
+        judged += _guessed(Guessing(build, shown, _numbers(plain), late), judge, judged, NOISE * floor)
+    kept = _kept(judged, shown, floor)
     if not kept:
         return Beginning(plain)
-    best = _best(kept)
+    best = _simplest(kept) if floor else _best(kept)
     law = polished(best.law, data, build if plain.settings.residual.curves is None else None)
     if law is not best.law and judge.error(law.told(), refine=True).typical > AS_GOOD * best.error:
         law = best.law
@@ -94,6 +102,27 @@ class Judged(NamedTuple):
 
     law: Law
     error: float
+
+    @property
+    def cost(self) -> tuple[int, int, float]:
+        """Of laws that forecast about as well the one with less of it: the scale of a curve is as a term."""
+        curves = self.law.network.dynamics.curves
+        return self.law.terms + sum(curve.scaled for curve in curves), len(curves), self.error
+
+
+def _judged(law: Law, judge: Validator) -> Judged:
+    return Judged(law, judge.error(law.told(), refine=True).typical)
+
+
+def _kept(judged: list[Judged], shown: Shown, floor: float) -> list[Judged]:
+    """Those that forecast well; in noise also those that derivatives cannot tell from the true law, if forecasts
+    cannot either."""
+    near = FAR * min(one.error for one in judged)
+
+    def keeps(one: Judged) -> bool:
+        return one.error < WELL + 2 * floor or (floor > 0 and one.error < near and one.law.beyond_doubt(shown) < WITHIN)
+
+    return [one for one in judged if keeps(one)]
 
 
 def _in_products(build: Build, plain: Network, shown: Shown) -> list[Law]:
@@ -122,13 +151,35 @@ def _in_curves(build: Build, plain: Network, shown: Shown, at: Tensor) -> list[L
     return found
 
 
+def _guessed(guessing: Guessing, judge: Validator, judged: list[Judged], enough: float) -> list[Judged]:
+    """What noise hides: guesses of few terms, unless a law of few forecasts to `enough`, as far as time allows."""
+    found, known = [], [one.law for one in judged]
+    if any(one.error < enough and one.law.terms <= FEW for one in judged):
+        return found
+    for law in guessing.laws(known[0].at):
+        found += [_judged(law, judge)] if _new(law, known) else []
+        if guessing.late() or any(one.error < enough for one in found):
+            break
+    return found
+
+
+def _late(minutes: float | None, began: float) -> Callable[[], bool]:
+    """Whether guesses have taken their share of a budget, or the beginning has taken most of it."""
+    budget, now = math.inf if minutes is None else 60 * minutes, time.process_time()
+    end = min(now + LONGEST, now + SHARE * budget, began + MOST * budget)
+    return lambda: time.process_time() > end
+
+
 def _distinct(laws: list[Law]) -> list[Law]:
     """Those that leave as much unexplained to many digits are one: curves were offered, but none was taken."""
     found: list[Law] = []
     for law in laws:
-        if not any(math.isclose(law.left, one.left, rel_tol=SAME) for one in found):
-            found.append(law)
+        found += [law] if _new(law, found) else []
     return found
+
+
+def _new(law: Law, among: list[Law]) -> bool:
+    return not any(math.isclose(law.left, one.left, rel_tol=SAME) for one in among)
 
 
 def _best(judged: list[Judged]) -> Judged:
@@ -137,6 +188,12 @@ def _best(judged: list[Judged]) -> Judged:
     for one in judged:
         best = one if BETTER * one.error < best.error else best
     return best
+
+
+def _simplest(judged: list[Judged]) -> Judged:
+    """Of those that forecast about as well as the best, as far as noise lets that be told."""
+    least = min(one.error for one in judged)
+    return min((one for one in judged if one.error <= BETTER * least), key=lambda one: one.cost)
 
 
 def _disputed(best: Judged, judged: list[Judged]) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from greymatch.models.dynamics import Dynamics
 from greymatch.models.network import Network
 from greymatch.training.factors import LEAST_NOISE, Points
 from greymatch.training.law import part_of
-from greymatch.training.shown import Shown
+from greymatch.training.shown import Shown, Terms
 
 MOST_CURVES = 3
 COST = math.log(4.0)  # a curve must leave so much less of the squares
@@ -47,7 +47,7 @@ class Needed(NamedTuple):
 @torch.no_grad()
 def curves_needed(network: Network, shown: Shown, at: Tensor) -> Needed:
     """With the parameters of trajectories `at` (N, L)."""
-    search = _Search.of(network, shown, at)
+    search = Search.of(network, shown, at)
     found, left = (), search.left(())
     while len(found) < MOST_CURVES and search.columns and left > LEAST + COST:
         more = min(search.candidates(found), key=lambda one: search.left((*found, one)))
@@ -60,7 +60,7 @@ def curves_needed(network: Network, shown: Shown, at: Tensor) -> Needed:
 
 
 @dataclass(frozen=True)
-class _Search:
+class Search:
     """Points of some trajectories, what may be bent (n, P) by an unscaled curve, and what a curve is multiplied with,
     `factors` (n, P, F)."""
 
@@ -70,14 +70,17 @@ class _Search:
     open: list[int]
 
     @staticmethod
-    def of(network: Network, shown: Shown, at: Tensor) -> _Search:
+    def of(
+        network: Network, shown: Shown, at: Tensor, terms: Terms | None = None, singles: Sequence[int] | None = None
+    ) -> Search:
+        """Beside all products or some terms, of which `singles` are one thing that is seen, or the constant 1."""
         dynamics, part = network.dynamics, part_of(network)
-        points = shown.points(network, part, at)
+        points = shown.points(network, part, at, terms)
         some = slice(max(2, CELLS // points.phi.shape[1]))
-        return _Search(
+        return Search(
             points=replace(points, **{name: getattr(points, name)[some] for name in PER_TRAJECTORY}),
             columns={curve: _before(curve, dynamics, shown)[some] for curve in _unscaled(dynamics)},
-            factors=points.phi[some][..., part.singles],
+            factors=points.phi[some][..., list(part.singles if singles is None else singles)],
             open=(dynamics.open > 0).nonzero()[:, 0].tolist(),
         )
 
@@ -109,17 +112,26 @@ class _Search:
 
     def left(self, curves: tuple[Curve, ...]) -> float:
         """The logarithm of what is unexplained beside those curves, as squares, of a typical trajectory."""
-        columns = [curve.bent(self.columns[replace(curve, scale=1.0)]) for curve in curves]
-        bent = [column[..., None] * self.factors for column in columns]
-        design, total = torch.cat([self.points.phi, *bent], -1), 0.0
+        design, total = torch.cat([self.points.phi, *map(self.bent, curves)], -1), 0.0
         for equation in self.open:
             total += self._left(torch.cat([self.points.slopes[:, :, equation], design], -1), equation)
         return total / len(self.open)
 
+    def bent(self, curve: Curve) -> Tensor:
+        """A curve times one or any state (n, P, F)."""
+        return curve.bent(self.columns[replace(curve, scale=1.0)])[..., None] * self.factors
+
+    def sure(self, equation: int) -> Tensor:
+        """How much each point (n, P) counts."""
+        return (self.points.seen[..., 0] / (LEAST_NOISE**2 + self.points.doubt[..., equation])).sqrt() * LEAST_NOISE
+
+    def target(self, equation: int) -> Tensor:
+        """What is to be explained (n, P)."""
+        return self.points.rest[..., equation] / self.points.amplitude[..., equation]
+
     def _left(self, design: Tensor, equation: int) -> float:
-        points = self.points
-        sure = (points.seen[..., 0] / (LEAST_NOISE**2 + points.doubt[..., equation])).sqrt() * LEAST_NOISE
-        wrong = _left_out(design * sure[..., None], points.rest[..., equation] / points.amplitude[..., equation] * sure)
+        sure = self.sure(equation)
+        wrong = _left_out(design * sure[..., None], self.target(equation) * sure)
         squares = wrong.square().sum(1) / sure.square().sum(1).clamp_min(1e-300)
         return float((squares + LEAST_NOISE**2).log().mean())
 

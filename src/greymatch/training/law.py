@@ -46,6 +46,11 @@ class Law:
         return float(self.factors.noise[self.network.dynamics.open > 0].log().mean().exp().sqrt())
 
     @property
+    def terms(self) -> int:
+        """How many it has in all equations."""
+        return int((self.factors.weights.abs().sum(-1) > 0).sum())
+
+    @property
     def weights(self) -> Tensor:
         """Of products (S, T, 1 + Z)."""
         found = self.factors.weights
@@ -151,7 +156,7 @@ def in_few_terms(law: Law, shown: Shown) -> list[Law]:
         chosen = _terms(law, shown, worth)
         if chosen is None or chosen == before:
             continue
-        few, before = _in_terms(law, shown, chosen), chosen
+        few, before = in_terms(law.network, shown, chosen), chosen
         found += [few] if few is not None and few.left <= FAR_MORE * law.left else []
         if found and found[-1].left <= MORE * law.left and not noisy:
             return found
@@ -165,9 +170,10 @@ def _terms(law: Law, shown: Shown, worth: float) -> list[tuple[int, int]] | None
     return few_terms(network.dynamics, evidence, latents, law.factors.noise.sqrt(), part.degree, worth)
 
 
-def _in_terms(law: Law, shown: Shown, chosen: list[tuple[int, int]]) -> Law | None:
-    """In these terms alone; None if they are more than its products."""
-    network, part, noisy = law.network, part_of(law.network), bool(law.network.observed.any())
+@torch.no_grad()
+def in_terms(network: Network, shown: Shown, chosen: list[tuple[int, int]]) -> Law | None:
+    """In these terms alone, by equation and column; None if they are more than its products."""
+    part, noisy = part_of(network), bool(network.observed.any())
     columns = sorted({term for _, term in chosen}) or [0]
     allowed = torch.zeros(len(network.physics.states), len(columns))
     for equation, term in chosen:
