@@ -34,7 +34,7 @@ def vocabulary(decay: Physics, decays: Callable[..., Trajectories], tiny: Settin
 
 
 def plain(vocabulary: Vocabulary) -> list[int]:
-    """Words without curves, which are hardly alike."""
+    """Words without curves."""
     return [place for place, word in enumerate(vocabulary.words) if not any(isinstance(part, Curve) for part in word)]
 
 
