@@ -90,10 +90,13 @@ def candidates(dynamics: Dynamics, evidence: Evidence, degree: int = DEGREE) -> 
     return monomials(at_some(_variables(dynamics, evidence), dynamics), degree, MOST_TERMS)
 
 
-def at_some(field: Tensor, dynamics: Dynamics) -> Tensor:
-    """A field (N, W, C, *grid) at some cells (N, W, C, P), always the same; as it is if there is no grid."""
+def at_some(field: Tensor, dynamics: Dynamics, cells: int | None = PIXELS) -> Tensor:
+    """A field (N, W, C, *grid) at some cells (N, W, C, P), always the same, or at all in order; as it is if there is no
+    grid."""
     grid = field.shape[3:]
-    return field.flatten(3)[..., some_pixels(grid, PIXELS, field.device)] if dynamics.physics.grid else field
+    if not dynamics.physics.grid:
+        return field
+    return field.flatten(3) if cells is None else field.flatten(3)[..., some_pixels(grid, cells, field.device)]
 
 
 def _tried(latents: Latents) -> Tensor:

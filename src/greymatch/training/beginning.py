@@ -22,6 +22,7 @@ from greymatch.models.network import Network
 from greymatch.models.residual import FACTORS, ConvField, MlpField
 from greymatch.training.curving import COST, curves_needed
 from greymatch.training.law import FAR_MORE, MORE, Law, in_few_terms, products_of, regressed
+from greymatch.training.placing import MOST_PROFILES, names_of, profiles_needed
 from greymatch.training.polishing import polished
 from greymatch.training.shown import Shown
 from greymatch.training.validation import Validator
@@ -65,6 +66,7 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     judge = Validator.of(_judging(data, held_out), plain.settings.window)
     floor = float((plain.observed / plain.scales.spread).square().mean())
     laws += _in_curves(build, plain, shown, laws[0].at)
+    laws += _in_places(build, plain, shown, min(law.left for law in laws))
     judged = [Judged(law, judge.error(law.told(), refine=True).typical) for law in _distinct(laws)]
     kept = [one for one in judged if one.error < WELL + 2 * floor or (floor and one.law.beyond_doubt(shown) < WITHIN)]
     if not kept:
@@ -119,6 +121,22 @@ def _in_curves(build: Build, plain: Network, shown: Shown, at: Tensor) -> list[L
         texts = [str(curve.times(factor)) for curve in curves]
         law = regressed(build({"residual.products": products, "residual.curves": texts}), shown)
         found += [] if law is None else in_few_terms(law, shown)
+    return found
+
+
+def _in_places(build: Build, plain: Network, shown: Shown, left: float) -> list[Law]:
+    """Of products with profiles over the grid, if the place explains far more than is `left` otherwise."""
+    residual, products = plain.settings.residual, _numbers(plain)[0]
+    if not plain.physics.grid or residual.curves is not None or residual.among is not None:
+        return []
+    profiles = profiles_needed(build({"residual.products": products}), shown, left)
+    found: list[Law] = []
+    for count in range(1, 1 + MOST_PROFILES) if profiles is not None else ():
+        network = build({"residual.products": products, "residual.curves": names_of(count, plain)})
+        network.dynamics.profiles.data.copy_(profiles[:count])
+        law = regressed(network, shown)
+        if law is not None and (not found or FAR_MORE * law.left < found[-1].left):
+            found = in_few_terms(law, shown)
     return found
 
 
