@@ -9,7 +9,6 @@ grid: they are the same for all trajectories, which differ in how much they have
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,7 +29,7 @@ NAMES = "sqrcdabefghijklmnop"
 
 
 class Place(NamedTuple):
-    """Where numbers of cells stand: in which equation, times which of the products, and whether beside the others."""
+    """Where numbers of cells stand: in which equation, times which of the `singles`, and whether beside products."""
 
     equation: int
     times: int
@@ -43,8 +42,8 @@ def profiles_needed(network: Network, shown: Shown, left: float) -> Tensor | Non
     standard deviation relative to a trajectory's."""
     some = shown.everywhere(POINTS)
     at = torch.zeros(some.count, network.shapes.free, dtype=torch.float64)
-    places, within = _places(network), _Within.of(network, some, at)
-    best = min(places, key=within.left)
+    within = _Within.of(network, some, at)
+    best = min(within.places(), key=within.left)
     if not within.left(best) < 2 * math.log(left) - COST:
         return None
     plain = best._replace(beside=False)
@@ -62,21 +61,23 @@ def names_of(count: int, network: Network) -> list[str]:
     return [str(Curve("place", name, 1.0, (AND.join(physics.grid), ""))) for name in free[:count]]
 
 
-def _places(network: Network) -> list[Place]:
-    opened, singles = (network.dynamics.open > 0).nonzero()[:, 0].tolist(), part_of(network).singles
-    return [Place(equation, times, True) for equation in opened for times in singles]
-
-
 @dataclass(frozen=True)
 class _Within:
-    """Points of some trajectories, at all of `cells` frame after frame."""
+    """Points of some trajectories, at all of `cells` frame after frame, and what their numbers may be multiplied with,
+    `singles` (n, P, K)."""
 
     points: Points
+    singles: Tensor
     cells: int
 
     @staticmethod
     def of(network: Network, shown: Shown, at: Tensor) -> _Within:
-        return _Within(shown.points(network, part_of(network), at), math.prod(network.shapes.grid))
+        points = shown.points(network, part_of(network), at)
+        return _Within(points, shown.singles(network.dynamics), math.prod(network.shapes.grid))
+
+    def places(self) -> list[Place]:
+        opened = self.points.allowed.any(1).nonzero()[:, 0].tolist()
+        return [Place(equation, times, True) for times in range(self.singles.shape[-1]) for equation in opened]
 
     def left(self, place: Place) -> float:
         """The logarithm of what is unexplained beside numbers of cells, as squares, of a typical trajectory."""
@@ -112,7 +113,7 @@ class _Within:
         return (self.points.seen[..., 0] / (LEAST_NOISE**2 + doubt)).sqrt() * LEAST_NOISE
 
     def _own(self, place: Place) -> Tensor:
-        return self._sure(place) * self.points.phi[..., place.times]
+        return self._sure(place) * self.singles[..., place.times]
 
     def _known(self, place: Place) -> Tensor:
         """What parameters and products can do, and what there is to explain as the last (n, P, K + 1)."""

@@ -75,6 +75,11 @@ class Shown:
         some = torch.arange(min(len(evidence.top), max(FEWEST_TRAJECTORIES, points // each)))
         return Shown([(some, evidence.select(some))], self.amplitude[rows][some], each, None)
 
+    def singles(self, dynamics: Dynamics) -> Tensor:
+        """One and all that is seen, from its own zero on, at all points that are looked at (N, P, K)."""
+        found = [_flat(candidates(dynamics, evidence, 1, self.cells)) for _, evidence in self.groups]
+        return torch.cat([_padded(one, self.longest) for one in found])
+
     def columns(self, dynamics: Dynamics, field: Callable[[Tensor], Tensor]) -> Tensor:
         """What `field` makes of a phase (n, W, order*S, *grid), at all points that are looked at (N, P, ...)."""
         found = [in_rows(field(evidence.phase), dynamics) for _, evidence in self.groups]
