@@ -53,7 +53,9 @@ def heated(missing: Callable[..., Tensor], rows: int = ROWS) -> Trajectories:
     known = dict(zip(truth.params, theta.T.numpy(), strict=True))
     mask, labels = torch.ones_like(values, dtype=torch.bool), np.arange(rows)
     coords = {"x": X.numpy()}
-    return Trajectories(("T",), times.repeat(rows, 1), values, mask, labels, grid=("x",), grid_coords=coords, truth=known)
+    return Trajectories(
+        ("T",), times.repeat(rows, 1), values, mask, labels, grid=("x",), grid_coords=coords, truth=known
+    )
 
 
 @pytest.fixture(scope="module")

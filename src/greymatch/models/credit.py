@@ -84,9 +84,7 @@ def few_terms(
     return [places[index] for index in best.kept]
 
 
-def candidates(
-    dynamics: Dynamics, evidence: Evidence, degree: int = DEGREE, cells: int | None = PIXELS
-) -> Tensor:
+def candidates(dynamics: Dynamics, evidence: Evidence, degree: int = DEGREE, cells: int | None = PIXELS) -> Tensor:
     """Monomials (N, W, K), or (N, W, K, P) at some cells of a grid, of what the residual sees; those of a lower degree
     come first."""
     return monomials(at_some(_variables(dynamics, evidence), dynamics, cells), degree, MOST_TERMS)

@@ -131,7 +131,9 @@ def _in_places(build: Build, plain: Network, shown: Shown, left: float) -> list[
         return []
     profiles = profiles_needed(build({"residual.products": products}), shown, left)
     found: list[Law] = []
-    for count in range(1, 1 + MOST_PROFILES) if profiles is not None else ():
+    if profiles is None:
+        return found
+    for count in range(1, 1 + MOST_PROFILES):
         network = build({"residual.products": products, "residual.curves": names_of(count, plain)})
         network.dynamics.profiles.data.copy_(profiles[:count])
         law = regressed(network, shown)
