@@ -145,8 +145,8 @@ def _before(curve: Curve, dynamics: Dynamics, shown: Shown) -> Tensor:
 
 
 def left_out(design: Tensor, target: Tensor, spent: Tensor | float = 0.0) -> Tensor:
-    """The error (n, P) of each point by the least squares of all others of its trajectory. A part that was `spent` (n, P)
-    before is its own say in what design and target are beside."""
+    """The error (n, P) of each point by the least squares of all others of its trajectory. What was `spent` (n, P)
+    before is a point's own say in what design and target are beside."""
     rows = design / design.square().mean((0, 1)).sqrt().clamp_min(1e-300)
     square = rows.mT @ rows
     size = square.diagonal(dim1=1, dim2=2).mean(1)[:, None, None].clamp_min(1e-12)
