@@ -2,7 +2,7 @@
 
 At each cell a number of its own, times one or what is seen there, is projected out of all that is known of a
 trajectory: what is left tells its parameters whatever that number is. Each point is judged by all others. If that
-leaves far less unexplained, those numbers are a matrix of trajectories by cells, whose leading factors are profiles over
+leaves far less unexplained, those numbers are a matrix of trajectories by cells. Its leading factors are profiles over
 the grid: they are the same for all trajectories, which differ in how much they have of each.
 """
 
