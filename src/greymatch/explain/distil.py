@@ -45,7 +45,7 @@ def distil(network: Network, data: Trajectories, seed: int = 0) -> Distilled:
     window = _first_window(network, data)
     with torch.no_grad():
         latents = network.central(network.look(window)).latents
-    places = _places(network, data, seed)
+        places = _places(network, data, seed)
     residual = _asked(network, places, latents)
     return Distilled(
         columns=_columns(network, places),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from greymatch.errors import GreymatchError
+from greymatch.explain.profile import spoken
 from greymatch.explain.terms import Term
 from greymatch.models.curves import Curve, curves_of
 from greymatch.physics.physics import Physics
@@ -17,6 +18,8 @@ from greymatch.physics.priors import Normal, Prior
 from greymatch.settings import Settings
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from greymatch.data.trajectories import Trajectories
     from greymatch.models.greybox import GreyBox
 
@@ -68,7 +71,7 @@ class Explanation:
 
     `missing` holds the terms of each state's equation, none where the physics was all there is; `fidelity` the part
     of the learned residual's variance that they explain: it says nothing of how true that is. `physics` is the known
-    part with the missing one in it.
+    part with the missing one in it, `profiles` holds what depends on the place, as `profiles["s(x)"]`.
     """
 
     known: Physics
@@ -76,6 +79,7 @@ class Explanation:
     fidelity: dict[str, float]
     ignored: dict[str, float]
     settings: Settings
+    profiles: dict[str, xr.DataArray] = field(default_factory=dict)
 
     @property
     def names(self) -> dict[tuple[str, Term], str]:
@@ -120,6 +124,7 @@ class Explanation:
                 {state: tuple(one.term for one in terms) for state, terms in self.missing.items()},
                 self.names,
                 curves_of(known, self.settings.residual.curves or ()),
+                {name: torch.from_numpy(profile.values) for name, profile in self.profiles.items()},
             ),
             known.states,
             {**known.params, **priors},
@@ -150,7 +155,8 @@ class Explanation:
                 lines.append(f"    fidelity {self.fidelity[state]:.4f} to the learned residual")
                 lines += [f"    {_no_law(len(terms))}"] if len(terms) > FEW else []
             elif self.ignored[state] > 0:
-                lines.append(f"    {_silent(self.ignored[state])}")
+                lines.append(f"    {_silent(self.ignored[state], self.known.grid)}")
+        lines += [f"{name}: {spoken(profile)}" for name, profile in self.profiles.items()]
         return "\n".join(lines)
 
 
@@ -162,13 +168,16 @@ class Completed:
     terms: Mapping[str, tuple[Term, ...]]
     names: Mapping[tuple[str, Term], str]
     curves: tuple[Curve, ...] = ()
+    profiles: Mapping[str, Tensor] = field(default_factory=dict)
 
     def __call__(self, t: Any, x: Any, p: Any, u: Any = None) -> dict[str, Any]:
         given = self.known.function(t, x, p, u) if self.known.inputs else self.known.function(t, x, p)
         columns = {name: getattr(x, name) for name in self.known.phase}
         like = columns[self.known.phase[0]]
         columns |= {name: getattr(u, name) + torch.zeros_like(like) for name in self.known.inputs}
-        columns |= {one.words: one(columns[one.of], self.known.grid) * one.unit for one in self.curves}
+        columns |= {name: profile.to(like).expand_as(like) for name, profile in self.profiles.items()}
+        bent = [one for one in self.curves if not one.placed]
+        columns |= {one.words: one(columns[one.of], self.known.grid) * one.unit for one in bent}
         return {
             state: given[state]
             + sum(getattr(p, self.names[state, term]) * term.values(columns) for term in self.terms[state])
@@ -187,11 +196,12 @@ def _no_law(count: int) -> str:
     )
 
 
-def _silent(share: float) -> str:
+def _silent(share: float, grid: tuple[str, ...]) -> str:
     said = f"the residual is {share:.2g} of the motion there"
     if share < SMALL:
         return f"{said}: none"
-    return f"{said}, but no few terms can be read from it: train longer, or name what it may depend on (`among`)"
+    place = f"; it may depend on the place ({', '.join(grid)}) otherwise than by a profile" if grid else ""
+    return f"{said}, but no few terms can be read from it: train longer, or name what it may depend on (`among`){place}"
 
 
 def _spoken(one: Coefficient) -> str:

@@ -13,6 +13,7 @@ from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.explain.distil import Distilled, distil
 from greymatch.explain.explanation import Coefficient, Explanation
 from greymatch.explain.own_words import without_own_words
+from greymatch.explain.profile import profiles_of
 from greymatch.explain.settle import few, settle
 from greymatch.explain.terms import Term, candidates, curved
 from greymatch.models.sparse import Fit, simplest
@@ -31,7 +32,7 @@ def explain(
     model: GreyBox, data: Trajectories, degree: int = 3, among: Sequence[str] | None = None, seed: int = 0
 ) -> Explanation:
     """The residual of `model` as a sparse polynomial of `degree` in states, velocities and inputs, and in the curves of
-    these that it sees.
+    these that it sees; of a field, in profiles over its grid.
 
     ```python
     explanation = model.explain(train)
@@ -46,9 +47,10 @@ def explain(
     network, data = model.network, few(data.trimmed().to("cpu"))
     distilled = distil(network, data.to(model.device), seed)
     names = _variables(network.physics, among or network.settings.residual.among)
-    terms = candidates(names, degree) + curved(names, [one.words for one in network.dynamics.curves if one.of in names])
+    bent = [one.words for one in network.dynamics.curves if one.of in names or (one.placed and not among)]
+    terms = candidates(names, degree) + curved(names, bent)
     design = torch.stack([term.values(distilled.columns) for term in terms], -1)
-    said = _said(network, distilled, terms, design)
+    said = replace(_said(network, distilled, terms, design), profiles=profiles_of(network.dynamics, data))
     sizes = dict(zip(terms, design.square().mean(0).sqrt().tolist(), strict=True))
     speeds = dict(zip(network.physics.states, distilled.speed.tolist(), strict=True))
     data, latents = data.select(distilled.rows.tolist()), _latents(network, distilled)

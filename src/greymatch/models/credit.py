@@ -84,16 +84,19 @@ def few_terms(
     return [places[index] for index in best.kept]
 
 
-def candidates(dynamics: Dynamics, evidence: Evidence, degree: int = DEGREE) -> Tensor:
+def candidates(dynamics: Dynamics, evidence: Evidence, degree: int = DEGREE, cells: int | None = PIXELS) -> Tensor:
     """Monomials (N, W, K), or (N, W, K, P) at some cells of a grid, of what the residual sees; those of a lower degree
     come first."""
-    return monomials(at_some(_variables(dynamics, evidence), dynamics), degree, MOST_TERMS)
+    return monomials(at_some(_variables(dynamics, evidence), dynamics, cells), degree, MOST_TERMS)
 
 
-def at_some(field: Tensor, dynamics: Dynamics) -> Tensor:
-    """A field (N, W, C, *grid) at some cells (N, W, C, P), always the same; as it is if there is no grid."""
+def at_some(field: Tensor, dynamics: Dynamics, cells: int | None = PIXELS) -> Tensor:
+    """A field (N, W, C, *grid) at some cells (N, W, C, P), always the same, or at all in order; as it is if there is no
+    grid."""
     grid = field.shape[3:]
-    return field.flatten(3)[..., some_pixels(grid, PIXELS, field.device)] if dynamics.physics.grid else field
+    if not dynamics.physics.grid:
+        return field
+    return field.flatten(3) if cells is None else field.flatten(3)[..., some_pixels(grid, cells, field.device)]
 
 
 def _tried(latents: Latents) -> Tensor:

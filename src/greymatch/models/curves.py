@@ -17,7 +17,7 @@ ALONG = " along "
 BOUNDARIES = ("periodic", "neumann", "dirichlet")
 TINY = 1e-12
 AND = "+"
-_WRITTEN = re.compile(rf"(\w+)\((\w+)(?:{ALONG}(\w+(?:\{AND}\w+)*) (\w+))?, ([^,()]+)\)")
+_WRITTEN = re.compile(rf"(\w+)\((\w+)(?:{ALONG}(\w+(?:\{AND}\w+)*)(?: (\w+))?)?, ([^,()]+)\)")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class Shape:
 
     The `scales` to try are parts of the usual size of x; for a `number` that has no unit, as an angle, scale 1 too. Of
     a field, x may be a `difference` of neighbours on the last axis, with a boundary, in units of cells; one that is
-    `isotropic` makes sense as a sum over axes, too. What words say is the function times a `power` of the scale.
+    `isotropic` makes sense as a sum over axes, too. What words say is the function times a `power` of the scale. One
+    that is `placed` is of no state, but of the place on the grid: a number for each cell, which a model keeps.
     """
 
     words: str
@@ -36,6 +37,7 @@ class Shape:
     difference: Callable[[Tensor, str], Tensor] | None = None
     isotropic: bool = False
     power: float = 0.0
+    placed: bool = False
 
 
 _FINE = tuple(2.0**power for power in range(-5, 3))
@@ -54,6 +56,7 @@ SHAPES: dict[str, Shape] = {
         isotropic=True,
         power=1.0,
     ),
+    "place": Shape("{x}({along})", placed=True),
 }
 
 
@@ -62,7 +65,7 @@ class Curve:
     """A `shape` of one state or velocity, in units of a scale: `tanh(v, 0.1)` is tanh(v / 0.1).
 
     That of neighbours goes `along` an axis of the grid with a boundary: `slope(u along x periodic, 0.2)`. Along
-    several, as `bend(u along y+x periodic, 1)`, it is their sum.
+    several, as `bend(u along y+x periodic, 1)`, it is their sum. `place(s along y+x, 1)` is a profile s(y, x).
     """
 
     shape: str
@@ -71,12 +74,14 @@ class Curve:
     along: tuple[str, str] | None = None
 
     def __str__(self) -> str:
-        where = ALONG + " ".join(self.along) if self.along else ""
+        where = ALONG + " ".join(self.along).strip() if self.along else ""
         return f"{self.shape}({self.of}{where}, {self.scale:.12g})"
 
     @property
     def words(self) -> str:
         """As one writes it; the curve times its `unit`."""
+        if self.placed:
+            return SHAPES[self.shape].words.format(x=self.of, along=", ".join(self.axes))
         parts = [
             SHAPES[self.shape].words.format(x=self.of, s=f"{self.scale:.3g}", along=axis) for axis in self.axes or ("",)
         ]
@@ -90,7 +95,14 @@ class Curve:
 
     def fits(self, physics: Physics) -> bool:
         """Whether a physics has what it is of."""
+        if self.placed:
+            return self.axes == physics.grid
         return self.of in physics.phase and set(self.axes) <= set(physics.grid)
+
+    @property
+    def placed(self) -> bool:
+        """Whether it is of the place, and of no state."""
+        return SHAPES[self.shape].placed
 
     @property
     def scaled(self) -> bool:
@@ -127,15 +139,17 @@ class Curve:
         found = _WRITTEN.fullmatch(text.strip())
         if found is None:
             raise GreymatchError(
-                f"`residual.curves` must be written as 'tanh(x, 0.5)' or 'slope(u along x periodic, 1)'; got {text!r}."
+                f"`residual.curves` must be written as 'tanh(x, 0.5)', 'slope(u along x periodic, 1)' or "
+                f"'place(s along x, 1)'; got {text!r}."
             )
         shape, of, axis, boundary, scale = found.groups()
         _check_one_of("shapes", shape, SHAPES)
-        if (axis is None) != (SHAPES[shape].difference is None):
+        kind = SHAPES[shape]
+        if (axis is None) == (kind.difference is not None or kind.placed):
             raise GreymatchError(f"`residual.curves` must go along an axis if, and only if, they slope; got {text!r}.")
         if axis is not None:
-            _check_one_of("boundaries", boundary, BOUNDARIES)
-        return Curve(shape, of, _positive(scale, text), None if axis is None else (axis, boundary))
+            _check_one_of("boundaries", boundary or "", ("",) if kind.placed else BOUNDARIES)
+        return Curve(shape, of, _positive(scale, text), None if axis is None else (axis, boundary or ""))
 
 
 def curves_of(physics: Physics, texts: Sequence[str], among: Sequence[str] | None = None) -> tuple[Curve, ...]:
@@ -146,9 +160,12 @@ def curves_of(physics: Physics, texts: Sequence[str], among: Sequence[str] | Non
         raise GreymatchError(f"`residual.curves` must differ from one another; got {list(texts)}. Leave some out.")
     for curve in found:
         seen = [name for name in physics.phase if among is None or name in among]
-        _check_one_of("states or velocities", curve.of, seen)
+        for name in () if curve.placed else (curve.of,):
+            _check_one_of("states or velocities", name, seen)
         for axis in curve.axes:
             _check_one_of("axes of the grid", axis, physics.grid)
+        if curve.placed and not curve.fits(physics):
+            raise GreymatchError(f"`residual.curves` must be of all places {list(physics.grid)}; got {str(curve)!r}.")
     return found
 
 

@@ -36,7 +36,8 @@ class Dynamics(nn.Module):
     """d^n x / dt^n = f(t, x, theta) o r(x | z), with parameters and latents as arguments, never as state.
 
     The residual is masked to zero in equations that the user vouches for (`Physics.complete`), and blind to states and
-    inputs that are not `among` those it may depend on.
+    inputs that are not `among` those it may depend on. `profiles` (K, *cells) are those of its curves that are of the
+    place.
     """
 
     scales_center: Tensor
@@ -50,8 +51,11 @@ class Dynamics(nn.Module):
     open: Tensor
     sees_phase: Tensor
     sees_inputs: Tensor
+    profiles: Tensor
 
-    def __init__(self, physics: Physics, scales: Scales, latents: int, settings: ResidualSettings) -> None:
+    def __init__(
+        self, physics: Physics, scales: Scales, latents: int, settings: ResidualSettings, cells: tuple[int, ...] = ()
+    ) -> None:
         super().__init__()
         self.physics = physics
         self.settings = settings
@@ -75,6 +79,9 @@ class Dynamics(nn.Module):
             visible = [settings.among is None or name in settings.among for name in names]
             self.register_buffer(f"sees_{part}", torch.tensor(visible).float(), persistent=False)
         self.curves = curves_of(physics, settings.curves or (), settings.among)
+        placed = sum(curve.placed for curve in self.curves)
+        if placed:
+            self.profiles = nn.Parameter(torch.zeros(placed, *cells))
         states = len(physics.states)
         extra = latents + len(physics.inputs) + settings.sees_time
         extra += len(physics.free) * settings.sees_theta + states * self.composition.sees_physics
@@ -151,7 +158,17 @@ class Dynamics(nn.Module):
         """The curves (..., K, *grid) of a phase (..., order*S, *grid)."""
         axes = len(self.physics.grid)
         columns = dict(zip(self.physics.phase, phase.unbind(-1 - axes), strict=True))
-        return torch.stack([curve(columns[curve.of], self.physics.grid) for curve in self.curves], -1 - axes)
+        like, profile = phase.select(-1 - axes, 0), iter(self.profiles if self.placed else ())
+        parts = [
+            next(profile).to(like).expand_as(like) if curve.placed else curve(columns[curve.of], self.physics.grid)
+            for curve in self.curves
+        ]
+        return torch.stack(parts, -1 - axes)
+
+    @property
+    def placed(self) -> bool:
+        """Whether it may depend on the place."""
+        return any(curve.placed for curve in self.curves)
 
     def velocity(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Tensor:
         """d(phase)/dt, what a solver integrates."""

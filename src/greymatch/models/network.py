@@ -94,7 +94,7 @@ class Network(nn.Module):
             return
         more = count_hints(shapes.free, settings.encoder.latents) if self.takes_hints else 0
         self.encoder = _encoder(replace(shapes, summary=shapes.summary + more), len(physics.states), settings)
-        self.dynamics = Dynamics(self.physics, scales, settings.encoder.latents, settings.residual)
+        self.dynamics = Dynamics(self.physics, scales, settings.encoder.latents, settings.residual, shapes.grid)
 
     @staticmethod
     def fitting(physics: Physics, settings: Settings, scales: Scales, window: Window) -> Network:

@@ -24,6 +24,7 @@ from greymatch.models.residual import FACTORS, ConvField, MlpField
 from greymatch.training.curving import COST, curves_needed
 from greymatch.training.guessing import Build, Guessing
 from greymatch.training.law import FAR_MORE, MORE, Law, in_few_terms, products_of, regressed
+from greymatch.training.placing import MOST_PROFILES, names_of, profiles_needed
 from greymatch.training.polishing import polished
 from greymatch.training.shown import Shown
 from greymatch.training.validation import Validator
@@ -70,6 +71,7 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     judge = Validator.of(_judging(data, held_out), plain.settings.window)
     floor = float((plain.observed / plain.scales.spread).square().mean())
     laws += _in_curves(build, plain, shown, laws[0].at)
+    laws += _in_places(build, plain, shown, min(law.left for law in laws))
     judged = [_judged(law, judge) for law in _distinct(laws)]
     if floor and plain.settings.residual.curves is None:
         late = _late(plain.settings.training.minutes, began)
@@ -168,6 +170,24 @@ def _late(minutes: float | None, began: float) -> Callable[[], bool]:
     budget, now = math.inf if minutes is None else 60 * minutes, time.process_time()
     end = min(now + LONGEST, now + SHARE * budget, began + MOST * budget)
     return lambda: time.process_time() > end
+
+
+def _in_places(build: Build, plain: Network, shown: Shown, left: float) -> list[Law]:
+    """Of products with profiles over the grid, if the place explains far more than is `left` otherwise."""
+    residual, products = plain.settings.residual, _numbers(plain)[0]
+    if not plain.physics.grid or residual.curves is not None or residual.among is not None:
+        return []
+    profiles = profiles_needed(build({"residual.products": products}), shown, left)
+    found: list[Law] = []
+    if profiles is None:
+        return found
+    for count in range(1, 1 + MOST_PROFILES):
+        network = build({"residual.products": products, "residual.curves": names_of(count, plain)})
+        network.dynamics.profiles.data.copy_(profiles[:count])
+        law = regressed(network, shown)
+        if law is not None and (not found or FAR_MORE * law.left < found[-1].left):
+            found = in_few_terms(law, shown)
+    return found
 
 
 def _distinct(laws: list[Law]) -> list[Law]:

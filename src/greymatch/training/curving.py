@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from greymatch.models.curves import AND, BOUNDARIES, SHAPES, Curve
+from greymatch.models.curves import AND, BOUNDARIES, SHAPES, Curve, Shape
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.network import Network
 from greymatch.training.factors import LEAST_NOISE, Points
@@ -131,7 +131,7 @@ class Search:
 
     def _left(self, design: Tensor, equation: int) -> float:
         sure = self.sure(equation)
-        wrong = _left_out(design * sure[..., None], self.target(equation) * sure)
+        wrong = left_out(design * sure[..., None], self.target(equation) * sure)
         squares = wrong.square().sum(1) / sure.square().sum(1).clamp_min(1e-300)
         return float((squares + LEAST_NOISE**2).log().mean())
 
@@ -140,10 +140,14 @@ def _unscaled(dynamics: Dynamics) -> Iterator[Curve]:
     """Every shape of all that the residual sees, along every axis, and bends along all of them, with every boundary."""
     physics = dynamics.physics
     visible = [name for name, sees in zip(physics.phase, dynamics.sees_phase.tolist(), strict=True) if sees]
-    for name, (shape, kind) in itertools.product(visible, SHAPES.items()):
+    for name, (shape, kind) in itertools.product(visible, _of_states().items()):
         axes = (*physics.grid, AND.join(physics.grid)) if kind.isotropic and len(physics.grid) > 1 else physics.grid
         ways = list(itertools.product(axes, BOUNDARIES)) if kind.difference else [None]
         yield from (Curve(shape, name, 1.0, way) for way in ways)
+
+
+def _of_states() -> dict[str, Shape]:
+    return {shape: kind for shape, kind in SHAPES.items() if not kind.placed}
 
 
 def _before(curve: Curve, dynamics: Dynamics, shown: Shown) -> Tensor:
@@ -152,12 +156,13 @@ def _before(curve: Curve, dynamics: Dynamics, shown: Shown) -> Tensor:
     return shown.columns(dynamics, lambda phase: curve.before(phase[:, :, place], grid)[:, :, None])[..., 0]
 
 
-def _left_out(design: Tensor, target: Tensor) -> Tensor:
-    """The error (n, P) of each point by the least squares of all others of its trajectory."""
+def left_out(design: Tensor, target: Tensor, spent: Tensor | float = 0.0) -> Tensor:
+    """The error (n, P) of each point by the least squares of all others of its trajectory. What was `spent` (n, P)
+    before is a point's own say in what design and target are beside."""
     rows = design / design.square().mean((0, 1)).sqrt().clamp_min(1e-300)
     square = rows.mT @ rows
     size = square.diagonal(dim1=1, dim2=2).mean(1)[:, None, None].clamp_min(1e-12)
     inverse = torch.linalg.inv(square + RIDGE * size * torch.eye(rows.shape[-1], dtype=rows.dtype))
     onto = rows @ inverse
     wrong = target - (onto @ (rows.mT @ target[..., None]))[..., 0]
-    return wrong / (1 - (onto * rows).sum(-1)).clamp_min(LONELY)
+    return wrong / (1 - spent - (onto * rows).sum(-1)).clamp_min(LONELY)

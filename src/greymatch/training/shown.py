@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.models.credit import at_some, candidates, slope
+from greymatch.models.credit import PIXELS, at_some, candidates, slope
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.evidence import Evidence
 from greymatch.models.latents import Latents
@@ -37,11 +37,13 @@ class Terms:
 
 @dataclass(frozen=True)
 class Shown:
-    """What N trajectories show in `groups` of one length, in their order, up to `longest` points of each."""
+    """What N trajectories show in `groups` of one length, in their order, up to `longest` points of each: of a field at
+    so many `cells`, or at all of them."""
 
     groups: list[tuple[Tensor, Evidence]]
     amplitude: Tensor
     longest: int
+    cells: int | None = PIXELS
 
     @staticmethod
     def of(network: Network, data: Trajectories) -> Shown | None:
@@ -66,6 +68,18 @@ class Shown:
         first = sum(sizes[:which])
         return slice(first, first + sizes[which]), self.groups[which][1]
 
+    def everywhere(self, points: int) -> Shown:
+        """At all cells; some trajectories of the largest group, with about so many `points` in all."""
+        rows, evidence = self.largest()
+        each = evidence.top[0, :, 0].numel()
+        some = torch.arange(min(len(evidence.top), max(FEWEST_TRAJECTORIES, points // each)))
+        return Shown([(some, evidence.select(some))], self.amplitude[rows][some], each, None)
+
+    def singles(self, dynamics: Dynamics) -> Tensor:
+        """One and all that is seen, from its own zero on, at all points that are looked at (N, P, K)."""
+        found = [_flat(candidates(dynamics, evidence, 1, self.cells)) for _, evidence in self.groups]
+        return torch.cat([_padded(one, self.longest) for one in found])
+
     def columns(self, dynamics: Dynamics, field: Callable[[Tensor], Tensor]) -> Tensor:
         """What `field` makes of a phase (n, W, order*S, *grid), at all points that are looked at (N, P, ...)."""
         found = [in_rows(field(evidence.phase), dynamics) for _, evidence in self.groups]
@@ -77,7 +91,7 @@ class Shown:
         for rows, evidence in self.groups:
             here = slice(first, first + len(rows))
             unit = dynamics.scales_top * self.amplitude[here]
-            found = _of_group(dynamics, part, evidence, at[here].float(), unit, terms)
+            found = _of_group(dynamics, part, evidence, at[here].float(), unit, terms, self.cells)
             parts.append([_padded(one, self.longest) for one in found])
             first += len(rows)
         phi, rest, slopes, doubt, seen = (torch.cat(one) for one in zip(*parts, strict=True))
@@ -85,17 +99,19 @@ class Shown:
         return Points(phi, rest, slopes, at, doubt, seen, self.amplitude.double(), allowed.double())
 
 
-def products_at(dynamics: Dynamics, part: PolynomialField, evidence: Evidence, eps: Tensor) -> Tensor:
+def products_at(
+    dynamics: Dynamics, part: PolynomialField, evidence: Evidence, eps: Tensor, cells: int | None = PIXELS
+) -> Tensor:
     """All products (n, P, T) at the points of a group; they do not depend on parameters."""
     over = _over(eps, part, evidence)
     state, extra = dynamics.seen(evidence.times, evidence.phase, over, evidence.inputs, evidence.top)
     extra = extra.expand(*extra.shape[:3], *state.shape[3:])
-    return part.plain_terms(in_rows(state, dynamics), in_rows(extra, dynamics))
+    return part.plain_terms(in_rows(state, dynamics, cells), in_rows(extra, dynamics, cells))
 
 
-def in_rows(field: Tensor, dynamics: Dynamics) -> Tensor:
+def in_rows(field: Tensor, dynamics: Dynamics, cells: int | None = PIXELS) -> Tensor:
     """A field (n, W, C, *grid) at all points that are looked at, as (n, P, C)."""
-    return _flat(at_some(field, dynamics))
+    return _flat(at_some(field, dynamics, cells))
 
 
 def _flat(cells: Tensor) -> Tensor:
@@ -108,18 +124,28 @@ def _over(eps: Tensor, part: PolynomialField, evidence: Evidence) -> Latents:
 
 
 def _of_group(
-    dynamics: Dynamics, part: PolynomialField, evidence: Evidence, eps: Tensor, unit: Tensor, terms: Terms | None
+    dynamics: Dynamics,
+    part: PolynomialField,
+    evidence: Evidence,
+    eps: Tensor,
+    unit: Tensor,
+    terms: Terms | None,
+    cells: int | None,
 ) -> tuple[Tensor, ...]:
     """Products, what is left open, slopes, doubt and whether it was seen, at each point of a group."""
+
+    def rows(field: Tensor) -> Tensor:
+        return in_rows(field, dynamics, cells)
+
     place = (evidence.times, evidence.phase, evidence.inputs, _over(eps, part, evidence))
     known = dynamics.known(evidence.times, evidence.phase, place[3], evidence.inputs)
-    phi = products_at(dynamics, part, evidence, eps) if terms is None else terms.at(dynamics, evidence)
-    moves = [in_rows(slope(dynamics, *place, index), dynamics) / dynamics.scales_top for index in range(eps.shape[1])]
-    rest = in_rows(evidence.top - known, dynamics) / dynamics.scales_top
+    phi = products_at(dynamics, part, evidence, eps, cells) if terms is None else terms.at(dynamics, evidence)
+    moves = [rows(slope(dynamics, *place, index)) / dynamics.scales_top for index in range(eps.shape[1])]
+    rest = rows(evidence.top - known) / dynamics.scales_top
     slopes = torch.stack(moves, -1) if moves else rest.new_zeros(*rest.shape, 0)
-    seen = in_rows(evidence.seen.expand_as(evidence.top[:, :, :1]), dynamics)
+    seen = rows(evidence.seen.expand_as(evidence.top[:, :, :1]))
     seen = seen * (rest.isfinite() & slopes.isfinite().all(-1)).all(-1, keepdim=True)
-    return phi, rest, slopes, (in_rows(evidence.doubt, dynamics) / unit).square(), seen
+    return phi, rest, slopes, (rows(evidence.doubt) / unit).square(), seen
 
 
 def _joined(groups: list[tuple[Tensor, Evidence]]) -> list[tuple[Tensor, Evidence]]:
