@@ -98,6 +98,12 @@ def test_the_factor_that_was_missing_is_found(right: float):
     assert coverage == pytest.approx(LEVEL, abs=0.02)
 
 
+def test_noise_that_hides_how_near_members_are_makes_them_no_nearer():
+    network = Widened(observed=0.3)
+    calibrate_forecasts(network, Ideal(0.3))  # pyright: ignore[reportArgumentType]
+    assert float(network.widening) == 1.0
+
+
 def test_it_stays_within_its_bounds():
     assert NARROWEST <= float(calibrated(1e-5)[0].widening) < 1.1 * NARROWEST
     assert WIDEST / 1.1 < float(calibrated(1e3)[0].widening) <= WIDEST

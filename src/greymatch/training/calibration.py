@@ -72,7 +72,9 @@ def _widened(network: Network, validator: Validator, sight: Sight) -> EnsembleEr
     found = tried(1.0)
     if not network.draws_differ:
         return found
-    low, high, width, guess, least = NARROWEST, WIDEST, 1.0, True, math.inf
+    # beside noise, members that are far too close to one another cover as much
+    least_width = 1.0 if bool(network.observed.any()) and found.astray <= STRAYING else NARROWEST
+    low, high, width, guess, least = least_width, WIDEST, 1.0, True, math.inf
     wanted = found.wanted(LEVEL, SUREST)
     while True:
         least = min(least, found.crps) if width >= 1 else least
