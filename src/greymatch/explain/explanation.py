@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from greymatch.data.trajectories import Trajectories
     from greymatch.models.greybox import GreyBox
 
-VARIED, FEW = 0.2, 3  # of a coefficient's size, and trajectories that say nothing of how it varies
+VARIED, LEAST = 0.2, 3  # of a coefficient's size, and trajectories that say nothing of how it varies
 SMALL = 0.02  # of an equation's motion: a residual that is larger and has no terms is there, but cannot be read
 FEW = 6  # terms of an equation: more can be bent to anything, and are no law
 ROOM = 3.0  # by which a coefficient's prior is wider than its spread between trajectories
@@ -52,7 +52,7 @@ class Coefficient:
     @property
     def doubt(self) -> str:
         """In words, where it differs much between trajectories and goes with nothing, as that of a wrong term does."""
-        if self.follows is not None or len(self.values) < FEW or self.spread <= VARIED * abs(self.middle):
+        if self.follows is not None or len(self.values) < LEAST or self.spread <= VARIED * abs(self.middle):
             return ""
         name = self.term.text
         such = f", such as {name} |{name}| for {name}" if name.isidentifier() else ""

@@ -293,7 +293,7 @@ def _record(loop: Loop, problem: Problem) -> dict[str, Any]:
         "kicked": bool(loop.network.kicked),
         "doubt": dict(zip(loop.network.physics.free, loop.network.doubt.tolist(), strict=True)),
         "blind": dict(zip(loop.network.physics.free, loop.network.blind.tolist(), strict=True)),
-        "noise": loop.network.noise.tolist(),
+        "noise": loop.network.noise.tolist() if loop.all_known else [float(one) ** 0.5 for one in state.noise.value],
         "observation_noise": dict(zip(problem.train.states, problem.train.noise, strict=False)),
     }
 

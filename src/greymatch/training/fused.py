@@ -19,6 +19,9 @@ class Fused:
     def param_groups(self) -> list[dict[str, Any]]:
         return self._optimizer.param_groups
 
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        self._optimizer.zero_grad(set_to_none)
+
     @torch.no_grad()
     def step(self) -> None:
         groups = [
