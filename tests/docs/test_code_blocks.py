@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import typer.main
+from typer.testing import CliRunner
 
 from greymatch.cli.app import app
 from greymatch.settings import Settings
@@ -65,6 +66,21 @@ def test_python_blocks_run(page: Path) -> None:
         if block.runs:
             # blank lines before it, so that a traceback names the line of the page
             exec(compile("\n" * block.line + block.code, str(page), "exec"), namespace)
+
+
+@pytest.mark.usefixtures("roughly")
+def test_the_commands_of_the_first_ten_minutes_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the data of the page itself, with a training of a few steps."""
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "your-own-data.md"
+    exec(blocks(page, "python")[0].code, {})
+    for words in (param.values[0] for param in commands() if str(param.id).startswith(f"{page.stem}-")):
+        few = ["--steps", "4"] if words[1] == "fit" else []
+        minutes = words.index("--minutes") if few else None
+        asked = words if minutes is None else words[:minutes] + words[minutes + 2 :]
+        found = CliRunner().invoke(app, [*asked[1:], *few])
+        assert found.exit_code == 0, f"{shlex.join(words)}: {found.output}"
+    assert (tmp_path / "forecast.png").stat().st_size > 0
 
 
 def test_blocks_that_do_not_run_are_few_and_say_why() -> None:
