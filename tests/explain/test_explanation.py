@@ -88,6 +88,7 @@ def test_the_refitted_model_forecasts_by_the_formula_alone(asked, known):
     posterior = model.infer(history, draws=1)
     torch.testing.assert_close(posterior.draws[0, :, 0].double(), k, atol=5e-3, rtol=0)
     torch.testing.assert_close(posterior.draws[0, :, 1].double(), -damping, atol=5e-3, rtol=0)
+    assert 0.8 < model.record["validation_coverage"] < 0.97  # though all that errs is the solver
 
 
 def test_what_may_not_be_missing_is_not_found(asked, known):

@@ -70,7 +70,7 @@ def test_what_cannot_be_credited_hides_nothing(decays: Callable[..., Trajectorie
     assert network.blind.tolist() == [0.0]
 
 
-def test_windows_that_agree_to_the_last_digit_claim_no_more_than_single_precision(decays: Callable[..., Trajectories]):
+def test_windows_that_agree_to_the_last_digit_claim_no_more_than_rounding(decays: Callable[..., Trajectories]):
     (found,) = doubt(Guessing(wrong=[0.0], claimed=[1e-12]), decays(60))
     assert found * 1e-9 == pytest.approx(ROUNDING / 1.645, rel=0.1)  # what is claimed counts as 1e-9 at least
 
@@ -127,6 +127,19 @@ def test_windows_that_agree_are_believed_as_far_as_the_law_leaves_nothing(known:
     network.dynamics.field = Flawed(true)  # pyright: ignore[reportAttributeAccessIssue]
     calibrate_parameters(network, data)
     assert float(network.doubt.min()) >= AGREED
+
+
+def test_what_steps_of_paths_err_by_is_known(known: Damped):
+    """All windows of one trajectory err by it alike, so that none disagrees with another."""
+    network, data, k, _ = known
+    network.refined.fill_(1.0)
+    calibrate_parameters(network, data)
+    with torch.no_grad():
+        sight = network.observe(data.first(12))
+        eps = network.draw_parameters(sight, 400, torch.Generator().manual_seed(0))[..., 0]
+    wrong = (eps.mean(0) - (k - 2) / 0.4).abs()
+    assert float(wrong.max()) < 1e-7  # far below what single precision tells apart
+    assert 0.2 < float(wrong.quantile(0.9) / (1.645 * network.blind[0])) < 2.0
 
 
 class Flawed(torch.nn.Module):

@@ -14,6 +14,7 @@ from greymatch.models.greybox import GreyBox
 from greymatch.models.share import kept_share
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit, judge_of_ensembles
 from greymatch.training.certainty import calibrate_parameters
+from greymatch.training.factors import LEAST_NOISE
 from greymatch.training.validation import Validator
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def refit(explanation: Explanation, data: Trajectories, validation: Trajectories
     data, validation = with_noise(assumed_noise(settings.data.noise, data), data, validation)
     settled = settle(explanation.completed, explanation.priors, settings, data)
     physics = explanation.completed(settled.priors)
-    network = untrained(physics, settings, few(data), settled.noise)
+    # members carry it, as far as validation data show: with nothing to carry, an ensemble cannot be as wide as they do
+    network = untrained(physics, settings, few(data), settled.noise.clamp_min(LEAST_NOISE))
     error = Validator.of(validation, settings.window).error(network)
     judge = judge_of_ensembles(validation, settings.window, error.scaled)
     coverage = calibrate_forecasts(network, judge).coverage

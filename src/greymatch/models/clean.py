@@ -34,16 +34,20 @@ OVER = 1.5  # numbers that must be seen for each that is to be found
 
 
 def traced(
-    dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, told: Laplace
+    dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, told: Laplace, coarseness: int = 1
 ) -> tuple[Laplace, Tensor]:
     """The law of latents and, but for fields, of the path's end, begun at what was `told` of the latents; and how near
     the path comes that goes through each window (B,), inf where none does. What was told of those stands.
 
-    Errors are measured by the `amplitude` (B, S) of the window, relative to the data's spread.
+    Errors are measured by the `amplitude` (B, S) of the window, relative to the data's spread. With more `coarseness`
+    than 1, a path has so many times fewer steps: its error, and what may be left, grow with the fourth power.
     """
     grid = bool(dynamics.physics.grid)
-    law = told if grid else told.unstarted(len(dynamics.physics.phase))
-    left, found = told.misfit.new_full((len(told.mean),), torch.inf), paths(dynamics, scales, window, amplitude, told)
+    usual = FIELD_STEPS if grid else STEPS
+    steps = {each // coarseness: near * coarseness**4 for each, near in usual.items()}
+    law = (told if grid else told.unstarted(len(dynamics.physics.phase))).double()
+    left = told.misfit.new_full((len(told.mean),), torch.inf)
+    found = paths(dynamics, scales, window, amplitude, told, steps)
     if found is not None:
         own, sound = _law(found, told.select(found.rows))
         rows = found.rows[sound]
@@ -169,4 +173,4 @@ def _law(found: Paths, told: Laplace) -> tuple[Laplace, Tensor]:
         sound = sound & end.isfinite().all(1) & moves.flatten(1).isfinite().all(1)
         end, moves = end.masked_fill(seen, torch.nan), moves.masked_fill(seen[..., None], 0.0)
         mean, root = torch.cat([mean, end], 1), torch.cat([root[:, :-starts], moves @ root], 1)
-    return Laplace(mean.to(told.mean), root.to(told.root), told.misfit, told.free, starts), sound
+    return Laplace(mean, root, told.misfit, told.free, starts), sound

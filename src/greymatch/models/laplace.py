@@ -47,8 +47,9 @@ TO_THE_END = Search(sweeps=12)  # where nothing else errs, every digit of the an
 class Laplace:
     """A normal law of eps and z together: `mean` (B, K) and `root` (B, K, K), whose square is the covariance.
 
-    The last `phases` of the K, if there are any, are the phase at the window's end, in the units of the data; NaN where
-    observations tell it.
+    In double where a path tells it: such answers err by less than single precision tells apart. The last `phases` of
+    the K, if there are any, are the phase at the window's end, in the units of the data; NaN where observations tell
+    it.
 
     `misfit` (B,) tells how badly the field explains the window even so, in units of the error that it should have:
     the median over the window's points. NaN where the window was not asked.
@@ -109,6 +110,9 @@ class Laplace:
         moves = torch.linalg.solve_ex(identity - slack * (covariance @ prior), covariance @ force)[0][..., 0]
         own = torch.stack([moves[index, :, index] for index in range(self.free)], 1)
         return own.nan_to_num(0.0).clamp(-self.spread.double(), self.spread.double())
+
+    def double(self) -> Laplace:
+        return replace(self, mean=self.mean.double(), root=self.root.double())
 
     def select(self, rows: Tensor) -> Laplace:
         return replace(self, mean=self.mean[rows], root=self.root[rows], misfit=self.misfit[rows])
@@ -172,7 +176,7 @@ def laplace(
 
     `noise` (S,) is the error of the field in `unit` (B, S) of its derivative.
     """
-    free, axes = told.free, evidence.top.ndim - 3
+    free, axes, begin = told.free, evidence.top.ndim - 3, told.mean.to(evidence.top)
     pixels = _pixels(dynamics, evidence)
 
     def seen(field: Tensor) -> Tensor:
@@ -189,9 +193,9 @@ def laplace(
         return ((dynamics.composed(known, learned).total - top) * weight).flatten(1)
 
     slopes = partial(linearised, misfit)
-    best = descended(slopes, told.mean, search.sweeps)
+    best = descended(slopes, begin, search.sweeps)
     if search.anew:
-        best = best.better(descended(slopes, torch.zeros_like(told.mean), search.sweeps))
+        best = best.better(descended(slopes, torch.zeros_like(begin), search.sweeps))
     left = typical(misfit(best.at), weight.flatten(1) > 0)
     own = Laplace(best.at, root_of(best.precision).to(best.at.dtype), left, free)
     return own.where((evidence.points >= FEWEST_POINTS) & best.cost.isfinite(), told)

@@ -61,6 +61,10 @@ class Latents:
         """In double; theta is to be worked out anew."""
         return Latents(self.eps.double(), self.z.double(), None if self.start is None else self.start.double())
 
+    def single(self) -> Latents:
+        """As a net takes them; a start keeps its digits."""
+        return Latents(self.eps.float(), self.z.float(), self.start)
+
     def started(self, observed: Tensor) -> Tensor:
         """Where they start: what was found with them, and else as `observed` (B, order*S, *grid)."""
         return observed if self.start is None else torch.where(self.start.isnan(), observed, self.start.to(observed))

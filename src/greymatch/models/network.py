@@ -202,11 +202,13 @@ class Network(nn.Module):
         law = self.matched(window, features) if window.smooth is None else self._asked(window, features)[0]
         return law.misfit
 
-    def trace(self, window: Window, told: Laplace, amplitude: Tensor) -> tuple[Laplace, Tensor]:
+    def trace(self, window: Window, told: Laplace, amplitude: Tensor, coarseness: int = 1) -> tuple[Laplace, Tensor]:
         """The posterior of windows without noise by paths through them, some windows at a time; and how near these
-        come (B,), inf where there is none."""
+        come (B,), inf where there is none. See `traced`."""
         rows, back = self._few_at_once(window, told)
-        parts = [traced(self.dynamics, self.scales, window.select(i), amplitude[i], told.select(i)) for i in rows]
+        parts = [
+            traced(self.dynamics, self.scales, window.select(i), amplitude[i], told.select(i), coarseness) for i in rows
+        ]
         return Laplace.joined([law for law, _ in parts]).select(back), torch.cat([left for _, left in parts])[back]
 
     def _few_at_once(self, window: Window, told: Laplace) -> tuple[list[Tensor], Tensor]:
@@ -258,7 +260,7 @@ class Network(nn.Module):
         if self.recalls:
             return Members(Latents(features.summary, features.summary), still, Memory.unpacked(features))
         if sight.own:
-            return Members(sight.own.latents(), still)
+            return Members(sight.own.latents().single(), still)
         return Members(self.encoder(self.informed(features), None, sample=False).latents, still)
 
     def draw(self, sight: Sight, draws: int, generator: torch.Generator | None) -> Members:
@@ -266,7 +268,7 @@ class Network(nn.Module):
         if draws == 1:
             return self.central(sight)
         features = sight.features
-        latents = self._latents(sight, draws, generator, self.widening)
+        latents = self._latents(sight, draws, generator, self.widening).single()
         unit = self.next_point.scales_top if self.recalls else self.dynamics.scales_top
         size = self.widening * self.kicked * self.noise * unit * features.amplitude
         kick = (size * mirrored(draws, size, generator)).flatten(0, 1)

@@ -46,7 +46,7 @@ def shot(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor, told
     end, moves = shooting.end(path)
     left = typical(wrong, window.mask.flatten(1)).to(told.misfit)
     mean, root = torch.cat([best.latents, end], 1), torch.cat([root[:, : best.latents.shape[1]], moves @ root], 1)
-    law = Laplace(mean.to(told.mean), root.to(told.root), left, told.free, shooting.starts)
+    law = Laplace(mean, root, left, told.free, shooting.starts)
     sound = (left < EXPLAINED) & (path.bend < EXPLAINED) & law.finite
     return law.where(sound, told.starting(Start.of(window, dynamics.physics.order)))
 

@@ -103,7 +103,7 @@ def seen_whole(network: Network, data: Trajectories) -> Sight:
     """What is known of trajectories when all of each is asked, by a path through it if it is not too long for one."""
     features = network.observe(data, refine=False).features
     recordings = Recordings.of(network, data, features)
-    law, lengths = recordings.posterior(network), observed_lengths(data)
+    law, lengths = recordings.posterior(network).double(), observed_lengths(data)
     for length in () if data.noise else lengths.unique().tolist():
         rows = (lengths == length).nonzero()[:, 0]
         if FEWEST_POINTS <= length <= LONGEST_PATH:

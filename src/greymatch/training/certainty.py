@@ -2,7 +2,7 @@
 
 A posterior errs in two ways. Where windows of one trajectory disagree by more than they claim, or by less, it claims
 too much, or too little: that is a factor. What all get wrong together shows where other stencils make one disagree with
-itself, a factor as well, or hides in the residual (see `credit`): that is added.
+itself, a factor as well, where other steps of a path do, or hides in the residual (see `credit`): these are added.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from greymatch.models.whole import Recordings
 
 LEVEL, NORMAL = 0.9, 1.6449  # a share of trajectories, and within how many standard deviations a normal law has it
 DRAWS, MOST_TRAJECTORIES, POINTS = 24, 256, 48
-LEAST_FACTOR, MOST_FACTOR = 1e-5, 100.0
+LEAST_FACTOR, MOST_FACTOR = 1e-8, 100.0
 PASSES = 2  # how far the prior pulls depends on how sure data are, and the other way round
 MORE_POINTS = 2  # of a stencil
+COARSER, STEPPED = 2, 64  # times fewer steps of a path, and so many windows are asked by them
 COMMON = 3.0  # times what windows disagree by: no less is sure to be an error that they share
 PRIOR = 1.0  # nothing is less certain than that
-ROUNDING = torch.finfo(torch.float32).eps / 2  # two answers in single precision are never closer
+ROUNDING = 1e-13  # two answers are never closer
 FLAWLESS = 1e-7  # misfit of most paths through windows, relative to these's spreads
 INFORMED, FEW = 0.5, 3  # a variance that data, and not the prior, decide; and too few such windows to be surer by
 AGREED = 0.5  # how small a factor may be if that is more
-RESOLVED = 8 * ROUNDING  # what is owed by less is rounding, by which windows disagree as well
+RESOLVED = 4 * torch.finfo(torch.float32).eps  # what is owed by less is rounding, by which windows disagree as well
 
 
 def calibrate_parameters(network: Network, data: Trajectories) -> None:
@@ -46,12 +47,14 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         first = Beginnings.of(network, window, sight, known)
         shared = first.stencil_factors() if first else torch.zeros_like(network.doubt)
         least = first.least_factor() if first else LEAST_FACTOR
+        steps = first.step_errors() if first else torch.zeros_like(network.blind)
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
         apart = _disagreement(_estimates(network, sight, known))
         factors = torch.where(shared > COMMON * apart, shared, apart)
         network.doubt.copy_(factors.clamp(least, MOST_FACTOR))
-    network.blind.copy_((network.blind.square() + _hidden(network, some).square()).sqrt().clamp_max(PRIOR))
+    errors = torch.stack([network.blind, _hidden(network, some), steps]).double()
+    network.blind.copy_(errors.square().sum(0).sqrt().clamp_max(PRIOR))
 
 
 class Estimates(NamedTuple):
@@ -104,11 +107,13 @@ def _placed(values: Tensor, known: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Beginnings:
-    """The first windows of trajectories: what derivatives alone tell of those that exist, and how near paths come to
-    them (N,), inf where none does. Where paths go through, what finite differences err by does not count."""
+    """The first windows of trajectories that exist: what they tell by paths, and by derivatives alone, and how near
+    paths come to them (N,), inf where none does. Where these go through, what finite differences err by does not
+    count."""
 
     network: Network
     window: Window
+    own: Laplace
     told: Laplace
     amplitude: Tensor
     near: Tensor
@@ -120,9 +125,9 @@ class Beginnings:
             return None
         rows = (known.cumsum(1) == 1)[known].nonzero()[:, 0]
         shown, amplitude, own = window.select(rows), sight.features.amplitude[rows], sight.own.select(rows)
-        unit = network.dynamics.scales_top * amplitude
-        told = network.ask(network.evidence(shown), own.startless() if own.phases else own, unit)
-        return Beginnings(network, shown, told, amplitude, sight.near[rows])
+        own, unit = own.startless() if own.phases else own, network.dynamics.scales_top * amplitude
+        told = network.ask(network.evidence(shown), own, unit)
+        return Beginnings(network, shown, own, told, amplitude, sight.near[rows])
 
     def stencil_factors(self) -> Tensor:
         """Factors (L,): what the stencil of finite differences makes answers wrong by, in units of their standard
@@ -135,6 +140,17 @@ class Beginnings:
         after, before = self._gaps(wide), self._gaps(narrow)
         ratio = (after / before.clamp_min(1e-12)).clamp_max(1.0)
         return after / (1 + ratio.square()).sqrt()
+
+    def step_errors(self) -> Tensor:
+        """Standard deviations (L,): what the steps of paths make answers wrong by, all windows of a trajectory alike.
+        Fewer steps tell, since the error of Runge-Kutta falls with their fourth power."""
+        rows = self.near.isfinite().nonzero()[:STEPPED, 0]
+        own = self.own.select(rows)
+        coarse, near = self.network.trace(self.window.select(rows), own, self.amplitude[rows], COARSER)
+        gaps = (coarse.latents().eps - own.latents().eps).abs()[near.isfinite()]
+        if not len(gaps):
+            return torch.zeros_like(self.network.blind)
+        return (gaps.quantile(LEVEL, 0) / (COARSER**4 - 1) / NORMAL).to(self.network.blind)
 
     def least_factor(self) -> float:
         """Windows agree on what is wrong with a law, too: they are believed to be far surer than they claim only if
