@@ -15,7 +15,7 @@ _FALLS = (((1.0, 0.0, 0.0), (0.0, 1.0, 1.0)), ((1.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def joined(fine: Tensor, coarse: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """A 3 x 3 convolution of `fine` (B, C, lat, lon) with `coarse` (B, C', lat/2, lon/2) beside it, cell for four cells.
+    """A 3 x 3 convolution of `fine` (B, C, lat, lon) and `coarse` (B, C', lat/2, lon/2), a cell of which is four.
 
     A fine cell sees four coarse ones and not nine, which makes less than half of the products.
     """
