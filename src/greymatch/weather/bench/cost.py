@@ -44,10 +44,10 @@ def speed(data: Path, settings: WeatherSettings, steps: int) -> dict[str, float]
             seconds = loop.step()
             if turn:  # the first one warms up
                 times[name].append(seconds)
-    once = [loop.finish() for loop in loops.values()][0]
+    once = {name: loop.finish() for name, loop in loops.items()}
     # the least is the time of the work itself, without what other processes cost
     rates = {name: settings.training.batch / min(found) for name, found in times.items()}
-    return {**rates, "ratio": rates["ours"] / rates["plain"], "once": once, "batch": settings.training.batch}
+    return {**rates, "ratio": rates["ours"] / rates["plain"], "once": once["ours"], "batch": settings.training.batch}
 
 
 class Loop:
@@ -55,7 +55,9 @@ class Loop:
 
     def __init__(self, kind: str, data: Path, settings: WeatherSettings) -> None:
         words = [*_alone("steps", str(data)), kind, settings.model_dump_json()]
-        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_one_core())
+        self._process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_one_core()
+        )
         self._once = self._read()
 
     def step(self) -> float:

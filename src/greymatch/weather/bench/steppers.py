@@ -28,7 +28,11 @@ class Stepper:
         way, self.machine = WAYS[settings.method](self.network, train), fabric(settings.training)
         optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-4, fused=True)
         self.objective, self.optimizer = self.machine.setup(way.objective, optimizer)
-        self.sampler, self.batch, self.generator = way.sampler, settings.training.batch, torch.Generator().manual_seed(0)
+        self.sampler, self.batch, self.generator = (
+            way.sampler,
+            settings.training.batch,
+            torch.Generator().manual_seed(0),
+        )
         self.noise, began = torch.ones(way.objective.channels), time.process_time()
         if isinstance(self.sampler, Sampler):
             self.sampler = replace(self.sampler, recalled=recalled(self.network, self.sampler.states))
