@@ -17,6 +17,7 @@ TINY = WeatherSettings().updated(
 )
 
 
+@pytest.mark.slow
 def test_both_loops_are_timed_and_compared(atmosphere: Path) -> None:
     found = speed(atmosphere, TINY, steps=1)
     assert min(found.values()) > 0
