@@ -40,7 +40,8 @@ def test_both_loops_have_one_network_loss_and_gradient(drifting: Archive) -> Non
     ours.objective(sample, ours.noise, None).total.backward()
     plain.loss(ordinary.network, sample._replace(recalled=None), ordinary.noise).backward()
     for one, other in zip(ours.network.parameters(), ordinary.network.parameters(), strict=True):
-        assert one.grad is not None and other.grad is not None
+        assert one.grad is not None
+        assert other.grad is not None
         size = float(other.grad.abs().max())  # nothing but rounding for the bias of keys, which all ages share
         torch.testing.assert_close(one.grad, other.grad, rtol=1e-3, atol=1e-3 * size + 1e-6)
 

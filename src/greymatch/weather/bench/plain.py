@@ -37,7 +37,8 @@ def rate(network: WeatherNetwork, sample: Sample) -> Tensor:
     seen = torch.cat([state, *differences, known, encoded(dynamics.encoder, state, changes), around], 1)
     winds, source = through(dynamics.velocity, seen), known + recalled + through(dynamics.source, seen)
     transport = dynamics.settings.transport
-    east, north = limited(*(USUAL_WIND * winds).chunk(2, 1), dynamics.substep, transport.courant)
+    east, north = (USUAL_WIND * winds).chunk(2, 1)
+    east, north = limited(east, north, dynamics.substep, transport.courant)
     return polar_filtered(carried(state, differences, east, north, transport.form) + unit * source)
 
 

@@ -73,15 +73,21 @@ class TemporalEncoder(nn.Module):
         query = self.query(state)
         scale = (query.shape[1] // self.heads) ** -0.5
         key = self._by_head(self.key.weight.flatten(1))  # (heads, part, C)
-        age = self._by_head((self.age.flatten(1) + self.key.bias).T)  # (heads, part, h)
-        asked = _grouped(query, torch.cat([key, age], 2) * scale)
-        return asked.split([key.shape[2], age.shape[2]], 2)
+        age = self._by_head(self._aged(self.key))  # (heads, part, h)
+        both = _grouped(query, torch.cat([key, age], 2) * scale)
+        asked, by_age = both.split([key.shape[2], age.shape[2]], 2)
+        return asked, by_age
 
     def _valued(self, mean: Tensor, weight: Tensor) -> Tensor:
         """Values (B, latents, lat, lon) of mean changes (B, heads, C, ...) and the weights (B, heads, h, ...)."""
         value = self._by_head(self.value.weight.flatten(1))
-        age = self._by_head((self.age.flatten(1) + self.value.bias).T)  # weights sum to 1: so does the bias
+        age = self._by_head(self._aged(self.value))  # weights sum to 1: so does the bias
         return _grouped(torch.cat([mean, weight], 2).flatten(1, 2), torch.cat([value, age], 2).mT).flatten(1, 2)
+
+    def _aged(self, layer: nn.Conv2d) -> Tensor:
+        """What each age adds (latents, h) to what a layer makes of a change."""
+        assert layer.bias is not None
+        return (self.age.flatten(1) + layer.bias).T
 
     def _by_head(self, weight: Tensor) -> Tensor:
         return weight.unflatten(0, (self.heads, -1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -72,9 +73,9 @@ class Net(nn.Module):
         super().__init__()
         widths = [width * (1 + (level > 0)) for level in range(halvings + 1)]
         self.enter = SphereConv(len(flips), width, flips=flips)
-        self.down = nn.ModuleList(SphereConv(a, b, halve=True) for a, b in pairwise(widths))
-        self.blocks = nn.Sequential(*(Block(widths[-1]) for _ in range(depth)))
-        self.up = nn.ModuleList(SphereConv(a + b, a) for a, b in pairwise(widths))
+        self.down: Any = nn.ModuleList(SphereConv(a, b, halve=True) for a, b in pairwise(widths))
+        self.blocks: Any = nn.Sequential(*(Block(widths[-1]) for _ in range(depth)))
+        self.up: Any = nn.ModuleList(SphereConv(a + b, a) for a, b in pairwise(widths))
         self.leave = SphereConv(width, out)
         quiet(self.leave)
 

@@ -43,7 +43,7 @@ class _Interleaved(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *outs: Tensor) -> Tensor:
+    def backward(ctx: Any, *outs: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         fine = outs[0].unflatten(3, (-1, 2)).unflatten(2, (-1, 2))
         batch, channels, rows, _, columns, _ = fine.shape
         corners = fine.new_zeros(batch, 4 * channels, rows + 1, columns + 1)

@@ -56,7 +56,7 @@ class _Winograd(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *outs: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+    def backward(ctx: Any, *outs: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
         (seen, kernel), (rows, columns, *_), grad = ctx.saved_tensors, ctx.shape, outs[0]
         ways, out = _ways(rows, columns), grad.shape[-1]
         tiles = grad.reshape(rows * columns, -1).index_select(0, ways.unmade)
