@@ -12,7 +12,8 @@ from greymatch.errors import GreymatchError
 from greymatch.weather.archive import Archive
 from greymatch.weather.climatology import Climatology
 from greymatch.weather.clock import after
-from greymatch.weather.labelled import Predictor, labelled, start_dates, unlabelled
+from greymatch.weather.keeping import Overlap, kept
+from greymatch.weather.labelled import Predictor, labelled, unlabelled
 from greymatch.weather.model.model import WeatherModel
 from greymatch.weather.settings import WeatherSettings
 from greymatch.weather.splits import Splits
@@ -47,7 +48,8 @@ class MonthlyModel:
     """Forecasts u(t + lead) = usual(t + lead) + r(lead) d(lead), d the departure as the field carries it on.
 
     r (lead, field) is what least squares give on the validation years: a field that is learned by matching keeps the
-    spread of what it moves, while of a month's departure little is left after some months.
+    spread of what it moves, while of a month's departure little is left after some months. Where it is not certain that
+    anything is, r is 0 and the forecast is climatology.
     """
 
     model: WeatherModel
@@ -70,21 +72,26 @@ class MonthlyModel:
 
     def predictor(self, monthly: Archive, leads: Sequence[int] = LEADS) -> Predictor:
         moved = departures(monthly, self.usual)
-        carry, kept = self.model.predictor(moved, leads), self.damping[[LEADS.index(lead) for lead in leads]]
+        carry, share = self.model.predictor(moved, leads), self.damping[[LEADS.index(lead) for lead in leads]]
 
         def predict(starts: np.ndarray) -> xr.Dataset:
             later = self.usual.at(after(starts, np.asarray(leads), "month"))
             carried = unlabelled(carry(starts), monthly.names)[:, :, 0]
-            return labelled(monthly, starts, leads, later + kept[:, :, None, None] * carried)
+            return labelled(monthly, starts, leads, later + share[:, :, None, None] * carried)
 
         return predict
 
 
 def fitted_damping(model: WeatherModel, moved: Archive, splits: Splits) -> np.ndarray:
-    """r (lead, field) in [0, 1]: of starts whose leads all lie in the validation years."""
-    val = moved.years(*splits.val)
-    starts, weights = start_dates(val, LEADS), by_area(val.fields["lat"].values)
+    """r (lead, field) in [0, 1], see `kept`: of forecasts for months of the validation years."""
+    months = moved.years(*splits.val).times
+    known, weights = set(moved.times.astype("datetime64[M]").tolist()), by_area(moved.fields["lat"].values)
+    starts = np.unique(after(months, -np.asarray(LEADS), "month"))
+    starts = starts[[month in known for month in starts.astype("datetime64[M]").tolist()]]
     said = unlabelled(model.predictor(moved, LEADS)(starts), moved.names)[:, :, 0]
-    was = moved.maps(after(starts, np.asarray(LEADS), "month"))
-    product = np.einsum("tlchw,tlchw,h->lc", said, was, weights, dtype=np.float64)
-    return np.clip(product / np.einsum("tlchw,tlchw,h->lc", said, said, weights, dtype=np.float64), 0.0, 1.0)
+    asked = after(starts, np.asarray(LEADS), "month")
+    judged = np.isin(asked, after(months, np.asarray([0]), "month"))
+    was = moved.maps(np.where(judged, asked, months[0].astype(asked.dtype)))
+    size = said.shape[-1] * said.shape[-2]
+    overlaps = (np.einsum("tlchw,tlchw,h->tlc", said, other, weights, dtype=np.float64) for other in (was, said))
+    return kept(Overlap(*(np.where(judged[..., None], overlap / size, np.nan) for overlap in overlaps)))

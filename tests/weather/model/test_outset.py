@@ -6,6 +6,7 @@ from greymatch.weather.archive import Archive
 from greymatch.weather.model.outset import Outset
 from greymatch.weather.model.rollout import roll_out
 from greymatch.weather.sphere import area_weights
+from greymatch.weather.training.recalling import recalled
 from greymatch.weather.training.sampler import Sampler
 from greymatch.weather.training.setting_out import set_out
 from greymatch.weather.training.states import States
@@ -30,6 +31,16 @@ def test_a_network_that_sets_out_beats_persistence_before_it_learns(network_of, 
         for one in (found - values[:, 3], values[:, 2] - values[:, 3])
     )
     assert bool((wrong < still).all())
+
+
+def test_what_pasts_say_is_the_same_found_along_the_years(network_of, sample: Archive) -> None:
+    network = network_of()
+    torch.nn.init.normal_(network.dynamics.outset.weight)
+    states = States.of(sample, network, 4)
+    values, _ = states.chunk(states.starts)
+    each = network.dynamics.recalled(values[:, :3], network.unit)
+    wrong = recalled(network, states)[states.starts] - each
+    assert float(wrong.abs().max() / each.abs().max()) < 1e-5
 
 
 def test_an_unknown_past_says_nothing(network_of, sample: Archive) -> None:

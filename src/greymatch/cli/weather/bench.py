@@ -55,7 +55,7 @@ def command(
     bench = _bench(data, where, years, every, days, quiet)
     bench.refer()
     results = [_told(bench.perform(run), output) for run in runs]
-    found = findings(bench, results, costs(where, data, bench.court.train, runs[0].settings()) if cost else {})
+    found = findings(bench, results, costs(where, data, runs[0].settings()) if cost else {})
     files = write(bench, found, where)
     output.show(*(shown(sheet) for sheet in found.sheets.values()), *found.notes)
     output.show(f"written to {where}: {', '.join(path.name for path in files)}")

@@ -9,10 +9,10 @@ import typer
 
 from greymatch.cli.assignments import chosen, with_budget
 from greymatch.cli.files import folder
-from greymatch.cli.options import Changes, Json, Minutes, Quiet, Seed
+from greymatch.cli.options import Changes, Json, Minutes, Quiet
 from greymatch.cli.output import Output
 from greymatch.cli.sheets import shown
-from greymatch.cli.weather.options import Archived, Years, year_span
+from greymatch.cli.weather.options import Archived, Years, whole_numbers, year_span
 
 if TYPE_CHECKING:
     from greymatch.bench.sheet import Sheet
@@ -27,7 +27,7 @@ def command(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where tables and the picture go.")],
     minutes: Minutes = None,
     years: Years = "2017-2018",
-    seed: Seed = 0,
+    seeds: Annotated[str, typer.Option(metavar="0,1,2", help="Seeds.")] = "0",
     changes: Changes = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -40,10 +40,8 @@ def command(
     from greymatch.weather.bench.pictures import curves
 
     asked = with_budget(chosen(changes or [], training__minutes=minutes)) or {"training.minutes": BUDGET}
-    where, scored = (
-        folder(out),
-        _scored(read(data).monthly().load(), year_span(years), {"training.seed": seed, **asked}),
-    )
+    where, numbers = folder(out), whole_numbers(seeds, "--seeds")
+    scored = _scored(read(data).monthly().load(), year_span(years), [{"training.seed": n, **asked} for n in numbers])
     sheets = _sheets(scored)
     content = plain({name: sheet.plain() for name, sheet in sheets.items()})
     write_json(where / "monthly.json", content)
@@ -56,17 +54,18 @@ def command(
     output.finish(content)
 
 
-def _scored(monthly: Archive, span: tuple[int, int], changes: dict[str, Any]) -> dict[str, Any]:
+def _scored(monthly: Archive, span: tuple[int, int], seeds: list[dict[str, Any]]) -> dict[str, Any]:
     from greymatch.weather import Splits, start_dates
     from greymatch.weather.judging import Court
     from greymatch.weather.monthly import LEADS, SUITED, MonthlyModel
     from greymatch.weather.settings import WeatherSettings
 
     splits, test = Splits(), monthly.years(*span)
-    known = MonthlyModel.learned(monthly, WeatherSettings().updated({**SUITED, **changes}), splits)
+    settings = [WeatherSettings().updated({**SUITED, **changes}) for changes in seeds]
     court = Court.of(monthly.years(*splits.train), test, LEADS, start_dates(test, LEADS))
-    rows = {"vgb-dm": known.predictor(monthly), **court.references()}
-    return {name: [court.judge(predict)] for name, predict in rows.items()}
+    models = [MonthlyModel.learned(monthly, one, splits) for one in settings]
+    ours = [court.judge(model.predictor(monthly)) for model in models]
+    return {"vgb-dm": ours, **{name: [court.judge(predict)] for name, predict in court.references().items()}}
 
 
 def _sheets(scored: dict[str, Any]) -> dict[str, Sheet]:

@@ -13,6 +13,7 @@ from greymatch.bench.summary import Summary, grouped
 
 OURS = "vgb-dm"
 SHOWN = (6, 24, 42)  # hours
+ROUNDING = 1e-9  # of a mean over seeds that all say the same
 BETTER = {"rmse": min, "acc": max}
 FACTS = {
     "forecast": "method",
@@ -65,15 +66,22 @@ def cells_sheet(scored: Scored, ours: str | None = None) -> Sheet:
     leads = [lead for lead in SHOWN if lead in known]
     others = [name for name in means if name != ours and ours in means]
     rows = [{"forecast": name, **_against(means[ours], means[name], leads)} for name in others]
-    heads = {"forecast": f"{ours} against", "rmse": "lower RMSE in", "acc": "higher ACC in"}
+    heads = {
+        "forecast": f"{ours} against",
+        "rmse": "lower RMSE in",
+        "no_higher": "no higher RMSE in",
+        "acc": "higher ACC in",
+    }
     heads |= {f"z500_{lead}": f"z500 RMSE ratio, {lead} h" for lead in leads}
     return Sheet(f"Cells won by {ours}", heads, rows)
 
 
 def _against(ours: Mapping[str, xr.DataArray], other: Mapping[str, xr.DataArray], leads: Sequence[int]) -> Row:
-    lower, higher = ours["rmse"] < other["rmse"], ours["acc"] > other["acc"]
+    lower, higher = ours["rmse"] < other["rmse"] * (1 - ROUNDING), ours["acc"] > other["acc"]
     ratio = (ours["rmse"] / other["rmse"]).sel(field="z500") if leads else None
-    won = {"rmse": f"{int(lower.sum())} of {lower.size}", "acc": f"{int(higher.sum())} of {higher.size}"}
+    no_higher = ours["rmse"] <= other["rmse"] * (1 + ROUNDING)
+    counted = {"rmse": lower, "no_higher": no_higher, "acc": higher}
+    won = {name: f"{int(found.sum())} of {found.size}" for name, found in counted.items()}
     return {**won, **({f"z500_{lead}": float(ratio.sel(lead=lead)) for lead in leads} if ratio is not None else {})}
 
 

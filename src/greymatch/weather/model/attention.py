@@ -52,16 +52,48 @@ class TemporalEncoder(nn.Module):
         self.width = nn.Conv2d(latents, latents, 1) if variational else None
 
     def forward(self, state: Tensor, changes: Tensor) -> Latent:
-        """Of a state (B, C, lat, lon) and the changes (B, h, C, lat, lon) before, the latest last."""
-        batch, seen = len(changes), changes.flatten(0, 1)
-        key, value = (self._split(layer(seen), batch) for layer in (self.key, self.value))
-        age = self.age.unflatten(1, (self.heads, -1))
-        query = self.query(state).unflatten(1, (self.heads, -1))[:, None]
-        match = (query * (key + age)).sum(3, keepdim=True) * query.shape[3] ** -0.5
-        found = ((value + age) * match.softmax(1)).sum(1).flatten(1, 2)
+        """Of a state (B, C, lat, lon) and the changes (B, h, C, lat, lon) before, the latest last.
+
+        Keys and values are linear in the changes, so they are not made for each of those: q (K c + age) is (K' q) c + q
+        age, and the mean of values is the value of the mean change, a fraction of the maps.
+        """
+        asked, by_age = self._asked(state)
+        parts = list(zip(asked.unbind(2), changes.unbind(2), strict=True))
+        match = by_age
+        for wanted, change in parts:
+            match = torch.addcmul(match, wanted[:, :, None], change[:, None])
+        weight = match.softmax(2)
+        mean = torch.stack([(weight * change[:, None]).sum(2) for _, change in parts], 2)
+        found = self._valued(mean, weight)
         std = None if self.width is None else nn.functional.softplus(self.width(found)) + _LEAST
         return Latent(self.out(found), std)
 
-    def _split(self, maps: Tensor, batch: int) -> Tensor:
-        """(B h, latents, lat, lon) as (B, h, head, part, lat, lon)."""
-        return maps.unflatten(0, (batch, -1)).unflatten(2, (self.heads, -1))
+    def _asked(self, state: Tensor) -> tuple[Tensor, Tensor]:
+        """What a head seeks in changes (B, heads, C, lat, lon), and how each age suits it (B, heads, h, lat, lon)."""
+        query = self.query(state)
+        scale = (query.shape[1] // self.heads) ** -0.5
+        key = self._by_head(self.key.weight.flatten(1))  # (heads, part, C)
+        age = self._by_head(self._aged(self.key))  # (heads, part, h)
+        both = _grouped(query, torch.cat([key, age], 2) * scale)
+        asked, by_age = both.split([key.shape[2], age.shape[2]], 2)
+        return asked, by_age
+
+    def _valued(self, mean: Tensor, weight: Tensor) -> Tensor:
+        """Values (B, latents, lat, lon) of mean changes (B, heads, C, ...) and the weights (B, heads, h, ...)."""
+        value = self._by_head(self.value.weight.flatten(1))
+        age = self._by_head(self._aged(self.value))  # weights sum to 1: so does the bias
+        return _grouped(torch.cat([mean, weight], 2).flatten(1, 2), torch.cat([value, age], 2).mT).flatten(1, 2)
+
+    def _aged(self, layer: nn.Conv2d) -> Tensor:
+        """What each age adds (latents, h) to what a layer makes of a change."""
+        assert layer.bias is not None
+        return (self.age.flatten(1) + layer.bias).T
+
+    def _by_head(self, weight: Tensor) -> Tensor:
+        return weight.unflatten(0, (self.heads, -1))
+
+
+def _grouped(maps: Tensor, weight: Tensor) -> Tensor:
+    """Maps (B, heads, out, lat, lon) of maps (B, heads n, lat, lon), by a matrix (heads, n, out) for each head."""
+    found = torch.matmul(weight.mT.to(maps.dtype), maps.unflatten(1, (len(weight), -1)).flatten(3))
+    return found.unflatten(3, maps.shape[-2:])

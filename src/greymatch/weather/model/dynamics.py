@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from greymatch.weather.model.attention import Latent, TemporalEncoder
 from greymatch.weather.model.known import Known
-from greymatch.weather.model.net import Net, possible_halvings
+from greymatch.weather.model.net import Net, enter, possible_halvings
 from greymatch.weather.model.outset import Outset
 from greymatch.weather.model.surroundings import Surroundings
 from greymatch.weather.model.transport import USUAL_WIND, carried, limited, slopes
@@ -76,8 +76,11 @@ class Dynamics(nn.Module):
         recalled = self.recalled(past, unit) if at.recalled is None else at.recalled
         latent = self.encoder(state, self._changes(past, unit))
         latents = latent.drawn(noise).to(state)
-        seen = self._laid_out(torch.cat([state, *differences, known, latents, around], 1))
-        winds, source = self.velocity(seen).to(state), known + recalled + self.source(seen).to(state)
+        told = torch.cat([state, *differences, known], 1)
+        given = self._laid_out(torch.cat([told, around], 1))
+        entered = enter(self._nets, given, self._laid_out(latents), told.shape[1])
+        winds, more = (net.onward(maps).to(state) for net, maps in zip(self._nets, entered, strict=True))
+        source = known + recalled + more
         if self.mix is not None:
             return Rate(polar_filtered(unit * (source + self.mix(winds).to(state))), None, None, latent)
         east, north = (USUAL_WIND * winds).chunk(2, 1)
@@ -85,6 +88,10 @@ class Dynamics(nn.Module):
         east, north = limited(east, north, self.substep, transport.courant)
         moved = carried(state, differences, east, north, transport.form)
         return Rate(polar_filtered(moved + unit * source), east, north, latent)
+
+    @property
+    def _nets(self) -> tuple[Net, Net]:
+        return self.velocity, self.source
 
     def _changes(self, past: Tensor, unit: Tensor) -> Tensor:
         return past.diff(dim=1) / (unit * self.step)

@@ -26,7 +26,7 @@ class Outset(nn.Module):
 
     def __init__(self, fields: int, rows: int, history: int, known: Known | None) -> None:
         super().__init__()
-        self.known = known
+        self.known, self.history = known, history
         terms = known.count if known else 0
         self.now = terms + fields + 6
         then = history * fields + min(history, RECALLED) * terms
@@ -55,6 +55,17 @@ class Outset(nn.Module):
     def said_then(self, told: Tensor) -> Tensor:
         return _mixed(told, self.weight[:, self.now :])
 
+    def said_along(self, states: Tensor, changes: Tensor) -> Tensor:
+        """What `said_then` is (T - h, C, lat, lon) after each h + 1 states in a row (T, C, lat, lon), with the changes
+        (T - 1, C, ...) between them: terms of a step are found once, and not for each that recalls it."""
+        recent, reach = min(self.history, RECALLED), self.history * changes.shape[1]
+        weight = self.weight[:, self.now :]
+        said = _recalled(changes, weight[:, :reach], self.history)
+        if self.known is None:
+            return said
+        terms = self.known((states[1:] + states[:-1]) / 2) * (changes != 0).flatten(1).any(1)[:, None, None, None]
+        return said + _recalled(terms[self.history - recent :], weight[:, reach:], recent)
+
     def winds(self, state: Tensor) -> Tensor | None:
         """Those (B, 2, C, lat, lon) in m/s that carry each field by what is known; None where nothing is.
 
@@ -80,6 +91,13 @@ class Outset(nn.Module):
         ridge = RIDGE * torch.eye(count, dtype=torch.float64, device=square.device)
         found = torch.linalg.solve(square / size / size.mT + ridge, product / size) / size
         self.weight.copy_(found.permute(2, 1, 0))
+
+
+def _recalled(maps: Tensor, weight: Tensor, steps: int) -> Tensor:
+    """The sum, over `steps` in a row, of maps (T, R, lat, lon) by the weight (C, steps R, lat) of their age."""
+    each = _mixed(maps, weight.unflatten(1, (steps, -1)).transpose(0, 1).flatten(0, 1)).unflatten(1, (steps, -1))
+    count = len(maps) - steps + 1
+    return sum((each[step : step + count, step] for step in range(1, steps)), each[:count, 0])
 
 
 def _mixed(maps: Tensor, weight: Tensor) -> Tensor:

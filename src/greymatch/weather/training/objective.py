@@ -43,7 +43,8 @@ class Objective(nn.Module):
     def forward(self, sample: Sample, noise: Tensor, generator: Generator | None) -> Loss:
         matched = sample.matched
         drawn = None if generator is None else self.network.noise_for(len(sample.began), generator)
-        rate = self.network.rate(matched.time[:, 0], matched.position[:, 0], sample.past, sample.began, drawn)
+        hours, position = matched.time[:, 0], matched.position[:, 0]
+        rate = self.network.rate(hours, position, sample.past, sample.began, drawn, sample.recalled)
         wrong = (rate.total - matched.velocity[:, 0]) / self.network.unit
         errors = (wrong.square() * self._weights(wrong)).mean((0, 2, 3))
         matching = 0.5 * (errors / noise).sum()

@@ -24,12 +24,16 @@ class Seen(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Points (B, 1, C, lat, lon) on the ways from the last of `past` (B, h + 1, C, lat, lon), at `began` (B,)."""
+    """Points (B, 1, C, lat, lon) on the ways from the last of `past` (B, h + 1, C, lat, lon), at `began` (B,).
+
+    `recalled` (B, C, lat, lon) is what the past says, where that is known beforehand.
+    """
 
     past: Tensor
     began: Tensor
     matched: Matched
     rows: Tensor
+    recalled: Tensor | None = None
 
     @property
     def features(self) -> Seen:
@@ -38,10 +42,11 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sampler:
-    """Draws `Sample`s at random moments between states."""
+    """Draws `Sample`s at random moments between states; `recalled` (N, C, lat, lon) is of the windows at each state."""
 
     network: WeatherNetwork
     states: States
+    recalled: Tensor | None = None
 
     @property
     def labels(self) -> np.ndarray:
@@ -55,7 +60,8 @@ class Sampler:
         times = torch.lerp(hours[:, -2:-1], hours[:, -1:], part)
         rows = torch.arange(count, device=device)
         matched = self._matched(values[:, -2:], hours[:, -2:], rows, times, generator)
-        return Sample(values[:, :-1], hours[:, -2], matched, chosen)
+        recalled = None if self.recalled is None else self.recalled[chosen]
+        return Sample(values[:, :-1], hours[:, -2], matched, chosen, recalled)
 
     def _matched(self, pair: Tensor, hours: Tensor, rows: Tensor, times: Tensor, generator: torch.Generator) -> Matched:
         settings, line = self.network.settings.matching, straight(pair, hours)

@@ -21,6 +21,8 @@ from greymatch.weather.model.model import WeatherModel, load
 from greymatch.weather.model.network import Shape, WeatherNetwork
 from greymatch.weather.settings import Method, WeatherSettings
 from greymatch.weather.splits import Splits
+from greymatch.weather.training.recalling import recalling
+from greymatch.weather.training.reuse import memory_reused
 from greymatch.weather.training.sampler import Sampler
 from greymatch.weather.training.setting_out import set_out
 from greymatch.weather.training.validation import Validator
@@ -95,7 +97,8 @@ def fingerprint(archive: Archive) -> str:
 
 def _trained(problem: Problem, folder: Path, resume: bool, shown: Meter, machine: Any) -> WeatherModel:
     session = Session(problem.plan(), lambda: loop_of(problem, folder, shown, machine), _saved, load)
-    return session.run(folder, resume, ranks(machine))
+    with memory_reused():
+        return session.run(folder, resume, ranks(machine))
 
 
 def _saved(loop: Loop) -> WeatherModel:
@@ -119,6 +122,7 @@ def loop_of(problem: Problem, folder: Path, shown: Meter, machine: Any) -> Loop:
     began = clock()
     if isinstance(way.sampler, Sampler) and problem.settings.method == "vgb-dm":
         set_out(network, way.sampler)
+        way = way._replace(sampler=recalling(way.sampler, training))
     reporter = Reporter(shown, [])
     return Loop(
         network, way, validator, training, folder, reporter, machine, ranks=ranks(machine), spent=clock() - began
