@@ -16,6 +16,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import greymatch as gm
 from greymatch.bench.run import made_with
@@ -84,7 +85,7 @@ def same(folder: Path, one: str, other: str) -> bool:
     return bool((first["angle"] == second["angle"]).all().compute())
 
 
-def compared(draws: int, trajectories: int, steps: int = STEPS) -> dict[str, object]:
+def compared(draws: int, trajectories: int, steps: int = STEPS) -> dict[str, Any]:
     """All of it at once; and half of it, then the rest."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -101,12 +102,10 @@ def compared(draws: int, trajectories: int, steps: int = STEPS) -> dict[str, obj
     return found | {"runs": [asdict(one) for one in (whole, killed, resumed)]}
 
 
-def table(found: dict[str, object]) -> str:
+def table(found: dict[str, Any]) -> str:
     heads = ["command", "ended with", "s of the wall", "s of the processor", "peak memory [MB]"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    runs = found["runs"]
-    assert isinstance(runs, list)
-    for run in runs:
+    for run in found["runs"]:
         numbers = [f"{run[key]:.0f}" for key in ("seconds", "processor", "peak_mb")]
         lines.append(f"| {run['case']} | {run['code']} | {' | '.join(numbers)} |")
     told = f"{found['draws']} draws x {found['trajectories']} trajectories in {found['blocks']} blocks"

@@ -11,6 +11,7 @@ from greymatch.bench.speed.reference_training import PlainLoop
 from greymatch.bench.speed.sizes import Sizes
 from greymatch.bench.speed.stepping import loop_for, network_for, settle
 from greymatch.bench.speed.timing import Measured, in_turns, seconds
+from greymatch.data.store import Store
 from greymatch.data.trajectories import Trajectories
 from greymatch.models.greybox import GreyBox
 from greymatch.systems import SYSTEMS
@@ -97,7 +98,7 @@ def _seconds_each(step: Callable[[], object], budget: float) -> float:
     return sum(taken) / len(taken)
 
 
-def fitted_rate(begun: GreyBox, data: Trajectories, validation: Trajectories, budget: float) -> float:
+def fitted_rate(begun: GreyBox, data: Trajectories | Store, validation: Trajectories, budget: float) -> float:
     """Windows per second of the processor that a short fit trains on, from a model that has hardly begun."""
     settings = begun.settings.updated(
         {"training.minutes": budget / 60, "training.steps": None, "training.clock": "processor"}
