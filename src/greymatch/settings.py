@@ -158,7 +158,7 @@ class TrainingSettings(Section):
     validations: int = Field(
         default=20,
         ge=1,
-        description="how many times the forecast is validated in the run; fewer if they took a tenth of its minutes",
+        description="how often the forecast is validated in the run; less if that took a twentieth of its minutes",
     )
     settle: float = Field(
         default=0.75, ge=0, lt=1, description="last part of the budget, when whole trajectories tell the latents"

@@ -44,3 +44,17 @@ def test_the_store_of_the_memory_measurement_is_what_was_asked_for(tmp_path: Pat
     assert repr(store).startswith("Store(300 x 600 points of x")
     row = {"store": "a", "trajectories": 1, "points": 2, "store_mb": 3.0, "lazy_mb": 4.0}
     assert "| a | 1 | 2 | 3 | 4 |" in found["table"]([row])
+
+
+def test_a_large_ensemble_that_was_killed_is_told_of(tmp_path: Path):
+    found = measurement("ensemble")
+    assert found["blocks"](tmp_path) == 0
+    partial = tmp_path / ".a.zarr.partial"
+    partial.mkdir()
+    (partial / ".journal.jsonl").write_text('"which"\n0\n1\n')
+    assert found["blocks"](tmp_path) == 2
+    run = found["Ran"]("resumed", 0, 61.2, 23.4, 710.6)
+    told = {"draws": 9, "trajectories": 8, "blocks": 4, "blocks_when_killed": 2, "store_mb": 7.0, "same": True}
+    text = found["table"]({**told, "runs": [vars(run)]})
+    assert "| resumed | 0 | 61 | 23 | 711 |" in text
+    assert "9 draws x 8 trajectories in 4 blocks, 7 MB on disk; killed with 2 of them written" in text

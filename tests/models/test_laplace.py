@@ -216,6 +216,14 @@ def test_the_answer_is_never_less_likely_than_the_start():
     assert float((cost(found) < 0.9 * cost(first)).float().mean()) > 0.5
 
 
+def test_slopes_by_all_latents_at_once_are_those_by_each(asked, monkeypatch: pytest.MonkeyPatch):
+    together, _ = asked((0.3, -0.2))
+    monkeypatch.setattr("greymatch.models.laplace.FEW", 0)
+    each, _ = asked((0.3, -0.2))
+    torch.testing.assert_close(together.mean, each.mean, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(together.root, each.root, atol=1e-5, rtol=1e-3)
+
+
 def test_a_frame_of_neighbours_counts_for_the_root_of_its_pixels():
     field, start = Field(lambda eps: eps), torch.zeros(1)
     for cells in (1, 4, 32):  # of the last, only some are asked

@@ -161,3 +161,20 @@ def test_settling_brings_a_run_closer_to_the_truth(decay: Physics, decays: Decay
         ]
 
     assert error(0.75) < 0.5 * error(0.0)
+
+
+@pytest.mark.parametrize("changes", [{}, {"matching.sensitivity": 0.0}])
+def test_what_is_worked_out_for_many_batches_is_what_each_would(
+    decays: Decays, tiny: Settings, changes: dict[str, object]
+):
+    way = prepared(whole_truth(), decays(6), tiny.updated(changes))
+    assert way.settling is not None
+    latents = way.settling.latents(None, 1)
+    (sample,) = way.settling.draw(latents, 16, torch.Generator().manual_seed(0))
+    drawn = way.settling.sampler.draw_whole(
+        16, generator := torch.Generator().manual_seed(0), way.settling._amplitude, latents
+    )
+    assert sample.posed is not None
+    assert drawn.posed is None
+    before, after = (way.objective(one, torch.ones(1), generator) for one in (drawn, sample))
+    torch.testing.assert_close(before.total, after.total)

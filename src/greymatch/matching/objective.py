@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,23 @@ from greymatch.models.network import Network
 from greymatch.together import integers, normal, over_all
 
 SURE = 0.1  # relative error of a derivative that is as good as none, as far as points are weighed by it
-Point = tuple[Tensor, Tensor, Latents, Tensor | None]  # time, phase, latents and inputs: what the field depends on
+SHORTEST = 0.1  # spreads of a state, by which it counts as moved at least
+
+
+class Posed(NamedTuple):
+    """What the field is asked at the matching points, and to say there: all that no net has a part in.
+
+    `known` (B, M, S, *grid) is what the physics says, `target` what is to be matched. The net is asked at `times`
+    (B, N), `phase` (B, N, order*S, *grid) and `inputs` (B, N, U): the M points and, if `step` (B, M, 1...) tells how
+    far away these are, as many beside them.
+    """
+
+    known: Tensor
+    target: Tensor
+    times: Tensor
+    phase: Tensor
+    inputs: Tensor | None
+    step: Tensor | None
 
 
 class Sample(NamedTuple):
@@ -24,7 +40,8 @@ class Sample(NamedTuple):
 
     `trusted` (B, M, S) tells which points are sound, `inputs` (B, M, U) are known there, `rows` (B,) say whose
     window it is. `settled` (B, L + Z) are its latents, once they need not be encoded. `doubt` (B, M, S) is the standard
-    deviation that noise leaves to the highest derivative, None without noise.
+    deviation that noise leaves to the highest derivative, None without noise. `posed` is what follows from settled
+    latents, if that is worked out already.
     """
 
     features: Features
@@ -34,6 +51,7 @@ class Sample(NamedTuple):
     rows: Tensor
     settled: Tensor | None = None
     doubt: Tensor | None = None
+    posed: Posed | None = None
 
     def latents(self, free: int) -> Latents | None:
         """Those that are settled, the first `free` of them of parameters."""
@@ -81,9 +99,9 @@ class Objective(nn.Module):
 
     def forward(self, sample: Sample, noise: Tensor, generator: torch.Generator | None) -> Loss:
         latents, encoded = self._latents(sample, generator)
-        point, known, target = self._point(sample, latents, generator)
-        parts, sensitivity = self._asked(point, known, generator)
-        errors, weights, size = self._errors(sample, parts, target)
+        posed = sample.posed or self._posed(sample, latents, generator)
+        parts, sensitivity = self._asked(posed, latents)
+        errors, weights, size = self._errors(sample, parts, posed.target)
         fit = (0.5 * self.evidence * weights / noise * errors).sum()
         total = fit.add(size, alpha=self.evidence * self.settings.size)
         total = total.add(sensitivity, alpha=self.evidence * self.settings.sensitivity)
@@ -91,6 +109,12 @@ class Objective(nn.Module):
         if self.variational and kl_theta is not None and kl_z is not None:
             total = total + kl_theta + kl_z
         return Loss(total, fit, kl_theta, kl_z, size, sensitivity, errors.detach())
+
+    @torch.no_grad()
+    def posed(self, sample: Sample, generator: torch.Generator | None) -> Sample:
+        """A sample of settled latents with what follows from them: worth it for many batches at once."""
+        latents = sample.latents(self.network.shapes.free)
+        return sample if latents is None else sample._replace(posed=self._posed(sample, latents, generator))
 
     def _latents(self, sample: Sample, generator: torch.Generator | None) -> tuple[Latents, Encoded | None]:
         """Those of each window, and where they come from, unless they are settled."""
@@ -100,17 +124,19 @@ class Objective(nn.Module):
         encoded = self.network.encode(sample.features, generator, sample=self.variational)
         return encoded.latents, encoded
 
-    def _point(
-        self, sample: Sample, latents: Latents, generator: torch.Generator | None
-    ) -> tuple[Point, Tensor, Tensor]:
-        """The arguments of the field at the matching points, what the physics says there, and what is to be matched."""
-        matched = sample.matched
+    def _posed(self, sample: Sample, latents: Latents, generator: torch.Generator | None) -> Posed:
+        matched, u = sample.matched, sample.inputs
         second = self.network.physics.order == 2
         phase = torch.cat([matched.position, matched.velocity], 2) if second else matched.position
         latents = self.network.dynamics.pushed(latents).over(matched.time.shape[1])
-        known = self.network.dynamics.known(matched.time, phase, latents, sample.inputs)
+        known = self.network.dynamics.known(matched.time, phase, latents, u)
         phase, known, target = self._pixels((phase, known, self._target(matched)), generator)
-        return (matched.time, phase, latents, sample.inputs), known, target
+        if not self.settings.sensitivity:
+            return Posed(known, target, matched.time, phase, u, None)
+        beside, driven, step = self._beside(phase, u, generator)
+        times, phases = (torch.cat(pair, 1) for pair in ((matched.time, matched.time), (phase, beside)))
+        inputs = None if u is None or driven is None else torch.cat([u, driven], 1)
+        return Posed(known, target, times, phases, inputs, _over(step.abs().clamp_min(SHORTEST)[..., None], phase))
 
     def _pixels(self, fields: tuple[Tensor, ...], generator: torch.Generator | None) -> tuple[Tensor, ...]:
         """The fields (B, M, C, *grid) at a few random points of the grid (B, M, C, P, 1...), if the residual allows."""
@@ -121,27 +147,28 @@ class Objective(nn.Module):
         shape = (self.settings.pixels,) + (1,) * (len(grid) - 1)
         return tuple(field.flatten(3)[..., chosen].unflatten(3, shape) for field in fields)
 
-    def _asked(self, point: Point, known: Tensor, generator: torch.Generator | None) -> tuple[Parts, Tensor]:
+    def _asked(self, posed: Posed, latents: Latents) -> tuple[Parts, Tensor]:
         """The field at the points, and how much its residual depends on states and inputs there: sum_i E|dr/dx_i|, by
         moving one x_i at each point.
 
         The least sensitive residual is the simplest one: it leaves to the physics whatever the physics can say. It is
         asked once, at the points and beside them: many small questions take longer than few large ones.
         """
-        dynamics = self.network.dynamics
-        if not self.settings.sensitivity:
-            parts = dynamics.completed(*point, known)
+        dynamics, known = self.network.dynamics, posed.known
+        both = posed.step is not None and dynamics.composition.sees_physics
+        seen = torch.cat([known, known], 1) if both else known
+        learned = dynamics.learned(posed.times, posed.phase, latents.over(posed.times.shape[1]), posed.inputs, seen)
+        if posed.step is None:
+            parts = dynamics.composed(known, learned)
             return parts, parts.total.new_zeros(())
-        beside, step, columns = self._beside(point, generator)
-        t, phase, latents, u = (_both(*pair) for pair in zip(point, beside, strict=True))
-        seen = torch.cat([known, known], 1) if dynamics.composition.sees_physics else known
-        learned, after = dynamics.learned(t, phase, latents, u, seen).chunk(2, 1)
-        change = (after - learned) / _over(step.abs().clamp_min(0.1)[..., None], after)
-        return dynamics.composed(known, learned), columns * change.abs().mean()
+        learned, after = learned.chunk(2, 1)
+        columns = posed.phase.shape[2] + (0 if posed.inputs is None else posed.inputs.shape[-1])
+        return dynamics.composed(known, learned), columns * ((after - learned) / posed.step).abs().mean()
 
-    def _beside(self, point: Point, generator: torch.Generator | None) -> tuple[Point, Tensor, int]:
-        """The points with one of their columns moved, by how much of its spread (B, M), and how many columns."""
-        t, phase, latents, u = point
+    def _beside(
+        self, phase: Tensor, u: Tensor | None, generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        """The phase and the inputs with one of their columns moved, and by how much of its spread (B, M)."""
         dynamics = self.network.dynamics
         columns = phase.shape[2] + (0 if u is None else u.shape[-1])
         shape = phase.shape[:2]
@@ -152,7 +179,7 @@ class Objective(nn.Module):
         move = step[..., None] * picked(torch.diag(spread)[None], chosen)
         shift, push = (move, None) if u is None else move.split([phase.shape[2], u.shape[-1]], -1)
         driven = None if u is None or push is None else u + push
-        return (t, phase + _over(shift, phase), latents, driven), step, columns
+        return phase + _over(shift, phase), driven, step
 
     def _errors(self, sample: Sample, parts: Parts, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean squares of the matched channels (C,), their weights (C,) and the mean size of the residual."""
@@ -177,13 +204,6 @@ class Objective(nn.Module):
             return matched.velocity
         assert matched.acceleration is not None, "fit refuses order 2 with a path that has no acceleration"
         return matched.acceleration
-
-
-def _both(one: Any, other: Any) -> Any:
-    """Points (B, M, ...) and others beside them, as (B, 2 M, ...); latents are the same at all of them."""
-    if isinstance(one, Latents):
-        return Latents(*(part[:, :1].expand(-1, 2 * part.shape[1], -1) for part in (one.eps, one.z)))
-    return None if one is None else torch.cat([one, other], 1)
 
 
 def _kept(values: Tensor, trusted: Tensor) -> Tensor:

@@ -29,6 +29,7 @@ PIXELS = 256  # of a field
 LEAST_NOISE = 1e-3  # relative error of a derivative, as far as a learned field is trusted
 EXACT = 1e-5  # the same of physics that leave nothing to learn
 LONGEST_STEP, NUDGE = 1.0, 0.01  # in standard deviations of the prior
+FEW = 2**13  # derivatives, of which slopes by all latents are taken at once: one question takes as long as five
 
 
 @dataclass(frozen=True)
@@ -183,16 +184,21 @@ def laplace(
         return field if pixels is None else at_pixels(field, pixels, axes)
 
     trusted = (noise.square() + (LEAST_NOISE if bool(dynamics.open.any()) else EXACT) ** 2).sqrt()
-    state, top = seen(dynamics.visible(evidence.phase)), seen(evidence.top)
     weight = seen(_weight(evidence, unit * trusted, pixels))
+    copies = 1 + told.mean.shape[1] if weight.numel() <= FEW else 1
+    shown, weights = _copied(evidence, copies), weight.repeat(copies, *(1,) * (weight.ndim - 1))
+    state, top = seen(dynamics.visible(shown.phase)), seen(shown.top)
 
     def misfit(latents: Tensor) -> Tensor:
-        law = dynamics.pushed(Latents(latents[:, :free], latents[:, free:])).over(evidence.times.shape[1])
-        known = seen(dynamics.known(evidence.times, evidence.phase, law, evidence.inputs))
-        learned = dynamics.said(state, evidence.times, law, evidence.inputs, known)
-        return ((dynamics.composed(known, learned).total - top) * weight).flatten(1)
+        """Of windows (B,) in turn, one latent after another, as often as there are copies or less."""
+        some = slice(len(latents))
+        times, inputs = shown.times[some], None if shown.inputs is None else shown.inputs[some]
+        law = dynamics.pushed(Latents(latents[:, :free], latents[:, free:])).over(times.shape[1])
+        known = seen(dynamics.known(times, shown.phase[some], law, inputs))
+        learned = dynamics.said(state[some], times, law, inputs, known)
+        return ((dynamics.composed(known, learned).total - top[some]) * weights[some]).flatten(1)
 
-    slopes = partial(linearised, misfit)
+    slopes = partial(linearised, misfit, at_once=copies)
     best = descended(slopes, begin, search.sweeps)
     if search.anew:
         best = best.better(descended(slopes, torch.zeros_like(begin), search.sweeps))
@@ -275,12 +281,19 @@ def _weight(evidence: Evidence, error: Tensor, pixels: Tensor | None) -> Tensor:
     return evidence.seen * share / (size.square() + evidence.doubt.square()).sqrt()
 
 
-def linearised(misfit: Callable[[Tensor], Tensor], at: Tensor) -> tuple[Tensor, Tensor]:
-    """The misfit (B, N) and its slopes (B, K, N), in double. By differences: forward-mode derivatives of a net take
-    six times as long, and more digits would not change the answer."""
-    here = misfit(at).double()
-    moves = NUDGE * torch.eye(at.shape[1], dtype=at.dtype, device=at.device)
-    return here, torch.stack([(misfit(at + move).double() - here) / NUDGE for move in moves], 1)
+def _copied(evidence: Evidence, copies: int) -> Evidence:
+    """All windows again and again, to be asked with other latents at once."""
+    rows = torch.arange(len(evidence.times), device=evidence.times.device)
+    return evidence if copies == 1 else evidence.select(rows.repeat(copies))
+
+
+def linearised(misfit: Callable[[Tensor], Tensor], at: Tensor, at_once: int = 1) -> tuple[Tensor, Tensor]:
+    """The misfit (B, N) and its slopes (B, K, N), in double, for so many latents `at_once`. By differences:
+    forward-mode derivatives of a net take six times as long, and more digits would not change the answer."""
+    moves = NUDGE * torch.eye(1 + at.shape[1], at.shape[1], dtype=at.dtype, device=at.device).roll(1, 0)
+    moved = [misfit(some.flatten(0, 1)).double() for some in (at + moves[:, None]).split(at_once)]
+    here, *after = (part for some in moved for part in some.split(max(1, len(at))))
+    return here, torch.stack([(one - here) / NUDGE for one in after], 1)
 
 
 def root_of(precision: Tensor) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor, nn
 
@@ -9,13 +11,15 @@ EARLY = 9  # steps after which half of the first ones is forgotten
 
 
 class Averaging:
-    """An exponential mean of weights that change in place, kept in `averaged` tensors by name.
+    """An exponential mean of weights that change in place, kept in `averaged` tensors by name; of those alone that are
+    `learned`, if that is said: others stay as they are.
 
     To ask a network for its weights at each step would take longer than to average them.
     """
 
-    def __init__(self, current: dict[str, Tensor]) -> None:
+    def __init__(self, current: dict[str, Tensor], learned: Iterable[str] | None = None) -> None:
         self._current = current
+        self._learned = list(current if learned is None else learned)
 
     def first(self) -> dict[str, Tensor]:
         return {name: value.clone() for name, value in self._current.items()}
@@ -24,8 +28,8 @@ class Averaging:
     def update(self, averaged: dict[str, Tensor], step: int, memory: float) -> None:
         """With the weights after `step` steps; the memory grows with the run, so that the first ones are forgotten."""
         keep = min(memory, step / (step + EARLY))
-        means = [averaged[name] for name in self._current]
-        torch._foreach_lerp_(means, list(self._current.values()), 1 - keep)  # pyright: ignore[reportPrivateImportUsage]
+        means, weights = ([tensors[name] for name in self._learned] for tensors in (averaged, self._current))
+        torch._foreach_lerp_(means, weights, 1 - keep)  # pyright: ignore[reportPrivateImportUsage]
 
 
 class Swapped:

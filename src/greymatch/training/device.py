@@ -65,6 +65,7 @@ def fabric(training: TrainingSettings) -> Any:
     logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it tells of the precision that was asked for
     if here.count > 1:
         where |= {"devices": here.devices, "num_nodes": here.nodes, "strategy": _together()}
+        os.environ.setdefault("SLURM_NTASKS_PER_NODE", str(here.devices))  # without it, Fabric refuses `srun --ntasks`
     machine = Fabric(**where, precision=training.precision)
     if here.count > 1:
         logging.getLogger("lightning_fabric.utilities.distributed").setLevel(logging.WARNING)

@@ -55,7 +55,7 @@ class Whole:
     def __init__(self, network: nn.Module, objective: Any, settings: TrainingSettings, fabric: Any) -> None:
         self._network, self._fabric, self._whole = network, fabric, adamw(network.parameters(), settings)
         self.objective, self.optimizer = fabric.setup(objective, self._whole)
-        self._averaging = Averaging(network.state_dict())
+        self._averaging = Averaging(network.state_dict(), [name for name, _ in network.named_parameters()])
         self._averaged = self._averaging.first()
 
     def own(self, weights: Sequence[Tensor]) -> Sequence[Tensor]:

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+ONE = torch.ones(())  # as a number it would become a tensor once for each weight
+
 
 class Fused:
     """AdamW whose weights move as by its own `step`, but for what that tells a profiler and looks up each time, which
@@ -40,7 +42,7 @@ def _moved(weights: list[Tensor], known: list[dict[str, Tensor]], group: dict[st
         return
     first, second = group["betas"]
     steps = [slots["step"] for slots in known]
-    torch._foreach_add_(steps, 1)  # pyright: ignore[reportPrivateImportUsage]
+    torch._foreach_add_(steps, ONE)  # pyright: ignore[reportPrivateImportUsage]
     torch._fused_adamw_(  # pyright: ignore[reportPrivateImportUsage]
         weights,
         [weight.grad for weight in weights if weight.grad is not None],

@@ -31,7 +31,7 @@ from greymatch.training.settling import AFRESH, Settling, turn
 from greymatch.training.state import RunState, load_state, save_state
 from greymatch.training.validation import Judge
 
-VALIDATING = RESTOCKING = 0.1  # of the time, at most
+VALIDATING, RESTOCKING = 0.05, 0.1  # of the time, at most
 SHELVES = 8  # of a store, before settling
 AS_GOOD, NEARLY_AS_GOOD = 1.02, 2.0  # of two that are so the later knows more: with a field held, all that encoders do
 EXACT = 1e-6  # error of a field that is held, relative to the variance, which leaves nothing to learn but the encoder

@@ -79,8 +79,8 @@ class Recipe(NamedTuple):
 
 
 def _matching(network: Network, data: Trajectories, path: AnyPath) -> Recipe:
-    sampler = MatchingSampler.of(network, data, path)
-    return Recipe(sampler, MatchingObjective(network), Settling.of(network, data, sampler))
+    sampler, objective = MatchingSampler.of(network, data, path), MatchingObjective(network)
+    return Recipe(sampler, objective, Settling.of(network, data, sampler, objective))
 
 
 def _next_point(network: Network, data: Trajectories, path: AnyPath) -> Recipe:

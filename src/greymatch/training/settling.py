@@ -17,7 +17,7 @@ from torch import Tensor
 from greymatch.data.smoothing import Smoothed
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import gather, usable
-from greymatch.matching.objective import Sample
+from greymatch.matching.objective import Objective, Sample
 from greymatch.models.features import Features
 from greymatch.models.laplace import Laplace, Search
 from greymatch.models.latents import Latents
@@ -42,11 +42,12 @@ class Settling:
     network: Network
     data: Trajectories
     sampler: Sampler
+    objective: Objective
 
     @staticmethod
-    def of(network: Network, data: Trajectories, sampler: Sampler) -> Settling | None:
+    def of(network: Network, data: Trajectories, sampler: Sampler, objective: Objective) -> Settling | None:
         """None for what cannot be asked."""
-        return Settling(network, data, sampler) if network.prefers_asking else None
+        return Settling(network, data, sampler, objective) if network.prefers_asking else None
 
     @cached_property
     def _drawn(self) -> Tensor:
@@ -86,7 +87,8 @@ class Settling:
 
     def draw(self, settled: Tensor, count: int, generator: torch.Generator, batches: int = 1) -> list[Sample]:
         """Batches from all over the trajectories, with their latents, measured by their whole amplitudes."""
-        return dealt(self.sampler.draw_whole(batches * count, generator, self._amplitude, settled), batches)
+        drawn = self.sampler.draw_whole(batches * count, generator, self._amplitude, settled)
+        return dealt(self.objective.posed(drawn, generator), batches)
 
     def at_once(self, batch: int) -> int:
         """How many batches of this size are worth drawing together: of fields one is large enough."""

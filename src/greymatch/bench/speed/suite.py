@@ -14,6 +14,7 @@ from greymatch.errors import GreymatchError, did_you_mean
 # module and function of each; they are loaded when they are asked for
 PARTS = {
     "training": ("training", "training"),
+    "store": ("store", "store"),
     "convolutions": ("training", "convolutions"),
     "forecast": ("forecasting", "forecasting"),
     "reading": ("reading", "reading"),

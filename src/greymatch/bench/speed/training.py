@@ -11,11 +11,13 @@ from greymatch.bench.speed.reference_training import PlainLoop
 from greymatch.bench.speed.sizes import Sizes
 from greymatch.bench.speed.stepping import loop_for, network_for, settle
 from greymatch.bench.speed.timing import Measured, in_turns, seconds
+from greymatch.data.store import Store
 from greymatch.data.trajectories import Trajectories
 from greymatch.models.greybox import GreyBox
 from greymatch.systems import SYSTEMS
 from greymatch.systems.system import System
 from greymatch.training.fit import fit
+from greymatch.training.settling import MOST_BATCHES
 
 GOALS = {"lorenz": 6.0, "pendulum": None, "reaction_diffusion": 2.5}
 AGAINST = "eager loop, DataLoader of windows"
@@ -25,6 +27,7 @@ PARTS_OF_A_FIT = (
     ("later", "settled", "once trajectories have told their latents, nothing is encoded"),
 )
 FEW = 4  # to validate on: what is judged at the end of a fit is not what is measured
+PLAIN = 0.1  # of a fit's time, for which the plain loop is measured before and after it
 WIDE = {"residual.kernel": 3}  # so that the residual is a convolution, not a net for each cell
 LOW = {"training.precision": "bf16-mixed", "training.channels_last": True}
 
@@ -44,12 +47,15 @@ def _count(system: System) -> int:
 
 
 def _steps(system: System, data: Trajectories, plain: PlainLoop, sizes: Sizes) -> Iterator[Measured]:
-    """The part in which windows are encoded, as the plain loop does all along; and the part after it."""
+    """The part in which windows are encoded, as the plain loop does all along; and the part after it, whose batches are
+    drawn together: as many steps are counted as one draw is for."""
     settings, amount = system.settings(), sizes.steps * system.settings().training.batch
     with tempfile.TemporaryDirectory() as folder:
         first, later = (loop_for(system.physics, data, settings, Path(folder)) for _ in range(2))
-        ways = {"first": first.step, "later": settle(later).step, "plain": plain.step}
-        found = in_turns({name: _many(step, sizes.steps) for name, step in ways.items()}, sizes.turns)
+        steps = {"first": first.step, "later": settle(later).step, "plain": plain.step}
+        counts = {name: MOST_BATCHES if name == "later" else sizes.steps for name in steps}
+        found = in_turns({name: _many(step, counts[name]) for name, step in steps.items()}, sizes.turns)
+    found["later"] = [sizes.steps / MOST_BATCHES * taken for taken in found["later"]]
     for way, what, note in PARTS_OF_A_FIT:
         case = f"{system.name}, {what}"
         yield Measured("training", case, UNIT, amount, found[way], found["plain"], AGAINST, note=note)
@@ -70,7 +76,7 @@ def _whole(system: System, data: Trajectories, plain: PlainLoop, sizes: Sizes, g
     ours, theirs = [], []
 
     def plainly() -> float:
-        return 1000 / batch / sizes.steps / sizes.turns * seconds(_many(plain.step, sizes.steps * sizes.turns))
+        return 1000 / batch * _seconds_each(plain.step, PLAIN * sizes.fit_seconds)
 
     for _ in range(sizes.fit_turns):
         before = plainly()
@@ -84,7 +90,15 @@ def _whole(system: System, data: Trajectories, plain: PlainLoop, sizes: Sizes, g
     return Measured("training", case, UNIT, 1000, ours, theirs, AGAINST, goal, note=note)
 
 
-def fitted_rate(begun: GreyBox, data: Trajectories, validation: Trajectories, budget: float) -> float:
+def _seconds_each(step: Callable[[], object], budget: float) -> float:
+    """Of steps that take at least the budget together."""
+    taken = [seconds(step)]
+    while sum(taken) < budget:
+        taken.append(seconds(step))
+    return sum(taken) / len(taken)
+
+
+def fitted_rate(begun: GreyBox, data: Trajectories | Store, validation: Trajectories, budget: float) -> float:
     """Windows per second of the processor that a short fit trains on, from a model that has hardly begun."""
     settings = begun.settings.updated(
         {"training.minutes": budget / 60, "training.steps": None, "training.clock": "processor"}

@@ -15,7 +15,7 @@ from greymatch.cli.options import Json, Quiet
 from greymatch.cli.output import Output, typed
 from greymatch.cli.sheets import shown
 
-ALL = ("training", "convolutions", "forecast", "reading", "start-up", "scaling", "processes")
+ALL = ("training", "store", "convolutions", "forecast", "reading", "start-up", "scaling", "processes")
 EXAMPLE = "Example: greymatch bench speed --parts training,reading --out speed"
 EVERYTHING = commas(ALL)
 Parts = Annotated[str, typer.Option(metavar="A,B", help="What to measure.")]
