@@ -19,7 +19,7 @@ from greymatch.simulation.solve import Solution
 from greymatch.simulation.start import Start
 
 MEMBERS_AT_ONCE = 2**17
-NUMBERS_AT_ONCE = 2**24
+NUMBERS_AT_ONCE = 2**25
 SUMMED = 10.0  # times the tolerance: what sums of solutions may err by
 FEW = 2**11  # pixels, or members without a grid: so many are solved in hardly more time than one
 
