@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from greymatch.physics.priors import Normal
 from greymatch.settings import Settings
 from greymatch.training import reporting
 from greymatch.training.fit import fit
-from greymatch.training.loop import LAST, NonFiniteError
+from greymatch.training.loop import LAST, Loop, NonFiniteError
 from greymatch.training.schedule import schedule
 from greymatch.training.validation import ForecastError, Validator
 
@@ -276,3 +277,22 @@ def test_a_run_whose_law_is_exact_before_training_ends_when_the_encoder_has_lear
     assert model.record["steps"] == model.record["best_step"] == 10
     assert model.record["validation_error"] < 1e-6
     assert "kl_theta" in log.metrics[-1]  # no trajectory was asked as a whole
+
+
+@pytest.mark.parametrize(
+    ("errors", "kept"),
+    [
+        ([1.0, 1.5, 0.99, 0.96], 2),  # a net that gains little is no better than the law; an encoder may be worse
+        ([1.0, 1.0, 0.94, 0.955], 4),  # one that gains much is, and from then on those as good are kept
+        ([1.0, 0.99, 0.99, 0.98], 2),
+    ],
+)
+def test_a_law_stands_unless_a_net_makes_it_clearly_better(errors: list[float], kept: int):
+    """The first two are of a law that is held, the others of what a net made of it."""
+    told = []
+    state = SimpleNamespace(best=float("inf"), best_step=0, lawful=False, settled=None, step=0)
+    loop = SimpleNamespace(held=[torch.ones(1)], state=state, _keep_best=lambda: told.append(state.step))
+    for step, error in enumerate(errors, start=1):
+        state.step, state.settled = step, None if step <= 2 else torch.zeros(1)
+        Loop._judge(loop, error)  # pyright: ignore[reportArgumentType, reportPrivateUsage]
+    assert told[-1] == state.best_step == kept

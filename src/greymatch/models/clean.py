@@ -44,7 +44,7 @@ def traced(
     """
     grid = bool(dynamics.physics.grid)
     usual = FIELD_STEPS if grid else STEPS
-    steps = {each // coarseness: near * coarseness**4 for each, near in usual.items()}
+    steps = {max(1, each // coarseness): near * coarseness**4 for each, near in usual.items()}
     law = (told if grid else told.unstarted(len(dynamics.physics.phase))).double()
     left = told.misfit.new_full((len(told.mean),), torch.inf)
     found = paths(dynamics, scales, window, amplitude, told, steps)

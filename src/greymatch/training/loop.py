@@ -34,6 +34,7 @@ from greymatch.training.validation import Judge
 VALIDATING, RESTOCKING = 0.05, 0.1  # of the time, at most
 SHELVES = 8  # of a store, before settling
 AS_GOOD, NEARLY_AS_GOOD = 1.02, 2.0  # of two that are so the later knows more: with a field held, all that encoders do
+CLEARLY = 0.95  # of the error of a law that was held: what a net adds to it must gain as much, or is noise
 EXACT = 1e-6  # error of a field that is held, relative to the variance, which leaves nothing to learn but the encoder
 NOISE_DECAY, KNOWN_FOR = 0.98, 50.0
 LAST, BEST = "last.safetensors", "best.safetensors"
@@ -256,13 +257,20 @@ class Loop:
         with self.averaged_weights():
             self._tell_noise()
             found = self.ranks.told(lambda: self.validator.choose(self.network))
-            same_field = self.held and self.state.settled is None
-            if found.scaled < (NEARLY_AS_GOOD if same_field else AS_GOOD) * self.state.best:
-                self._keep_best()
-                self.state.best_step = self.state.step
             self.state.waited = 0 if found.scaled < self.state.best else self.state.waited + 1
-            self.state.best = min(self.state.best, found.scaled)  # in this order nan is never the least
+            self._judge(found.scaled)
         self.state.validation = found.mse
+
+    def _judge(self, error: float) -> None:
+        """Keep the weights if they are as good as the best; the error of a law stands as long as the law does."""
+        as_held = bool(self.held) and self.state.settled is None
+        bar = NEARLY_AS_GOOD if as_held else CLEARLY if self.state.lawful else AS_GOOD
+        kept = error < bar * self.state.best
+        if kept:
+            self._keep_best()
+            self.state.best_step, self.state.lawful = self.state.step, as_held
+        if kept or not self.state.lawful:
+            self.state.best = min(self.state.best, error)  # in this order nan is never the least
 
     def _keep_best(self) -> None:
         if self.ranks.first:

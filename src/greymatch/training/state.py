@@ -22,7 +22,8 @@ class RunState:
     """What a step reads and writes besides what is learned. `settled` are the latents of the trajectories since the
     last `turn` of settling, `course` where noisy ones then went. `began` tells what was chosen before the first step,
     so that a resumed run need not choose again. `drawn` is the state of the generator that drew the next settled
-    batches, `taken` how many of those are used (see `Pool`)."""
+    batches, `taken` how many of those are used (see `Pool`). `lawful` tells that the best weights are those of a law that
+    was held."""
 
     noise: RunningMean
     gradient: RunningMean
@@ -40,6 +41,7 @@ class RunState:
     validation: float | None = None
     best: float = float("inf")
     best_step: int = 0
+    lawful: bool = False
     waited: int = 0
     finished: bool = False
     began: dict[str, Any] = field(default_factory=dict)
@@ -57,6 +59,7 @@ class RunState:
             "validation",
             "best",
             "best_step",
+            "lawful",
             "waited",
             "finished",
             "began",
