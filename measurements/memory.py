@@ -40,7 +40,7 @@ def fitted(path: Path, lazy: bool, steps: int, net_alone: bool, shelf: int = SHE
 
     physics = gm.Physics(lambda t, x, p: {"x": -p.k * x.x}, ["x"], {"k": gm.Uniform(0.5, 5)}, order=2)
     small = {"encoder.width": 32, "residual.width": 32, "training.batch": 64, "training.validations": 1}
-    small |= {"residual.products": 0, "residual.curves": ()} if net_alone else {}
+    small |= {"residual.products": 0, "residual.curves": (), "encoder.refine": False} if net_alone else {}
     settings = gm.Settings(window=26).updated({"data.shelf": shelf, "data.noise": 0.0, **small})
     gm.fit(physics, gm.read(path, lazy=lazy), settings=settings, steps=steps, quiet=True)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -56,8 +56,8 @@ def measured(path: Path, lazy: bool, steps: int, net_alone: bool = False, shelf:
 def compared(
     cases: dict[str, tuple[int, int]], steps: int, net_alone: bool = False, shelf: int = SHELF
 ) -> list[dict[str, Any]]:
-    """A row for each store; `net_alone` leaves out the search for a law to begin with, which takes long, and so does
-    calibration on a `shelf` of many trajectories."""
+    """A row for each store; `net_alone` leaves out the search for a law to begin with, and windows' own answers, which
+    take long, and so does calibration on a `shelf` of many trajectories."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, (trajectories, points) in cases.items():

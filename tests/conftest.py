@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import random
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import hypothesis
@@ -27,10 +29,22 @@ from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
 from greymatch.settings import Settings
 from greymatch.systems import pendulum
-from greymatch.training import calibration, certainty, validation
+from greymatch.training import beginning, calibration, certainty, polishing, validation
 from greymatch.training.fit import fit
 from greymatch.weather.fields import FORECAST
 from greymatch.weather.layouts import wb1
+
+COARSE = {2: clean.NEAR, 4: clean.THROUGH}
+HURRIED: dict[ModuleType, dict[str, Any]] = {
+    calibration: {"CLOSE": 1.0, "NARROW": 1e9, "DRAWS": 4, "MOST_TRAJECTORIES": 4},
+    certainty: {"MOST_TRAJECTORIES": 4},
+    validation: {"MOST_TRAJECTORIES": 4},
+    clean: {"STEPS": COARSE, "FIELD_STEPS": COARSE, "SWEEPS": 1},
+    polishing: {"STEPS": COARSE, "FIELD_STEPS": COARSE, "SWEEPS": 1, "WINDOWS": 8, "OF_FIELDS": 4},
+    beginning: {"LONGEST": 0.0},
+}
+
+SHARED = ("small_model", "learned", "turned", "alone", "demo", "fitted_by_a_user", "trained", "benched")  # fixtures
 
 Damped = tuple[Network, Trajectories, Tensor, Tensor]
 
@@ -52,6 +66,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore::greymatch.models.share.ResidualTookOverWarning")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share what takes long to make run in one process, which makes it once."""
+    for item in items:
+        names = [name for name in SHARED if name in getattr(item, "fixturenames", ())]
+        if names and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(names[0]))
+
+
 @pytest.fixture
 def seed() -> int:
     """Seed every global generator, and give the seed for the generators a test makes itself."""
@@ -62,16 +85,28 @@ def seed() -> int:
     return value
 
 
+@pytest.fixture(scope="session")
+def hurry() -> Callable[[], AbstractContextManager[None]]:
+    """`with hurry(): fit(...)`, where nobody judges forecasts or digits: few draws, trajectories, sweeps and steps for
+    what begins and ends a fit. A model of few steps is slow to solve, and to calibrate it takes far longer than they.
+    """
+
+    @contextmanager
+    def hurried() -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            for module, changes in HURRIED.items():
+                for name, value in changes.items():
+                    patch.setattr(module, name, value)
+            yield
+
+    return hurried
+
+
 @pytest.fixture
-def roughly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few draws, trajectories and steps for what ends a fit, where a test runs much and judges no forecast: a model of
-    few steps is slow to solve, and to calibrate it takes far longer than they."""
-    for name, value in {"CLOSE": 1.0, "NARROW": 1e9, "DRAWS": 4, "MOST_TRAJECTORIES": 4}.items():
-        monkeypatch.setattr(calibration, name, value)
-    monkeypatch.setattr(certainty, "MOST_TRAJECTORIES", 4)
-    monkeypatch.setattr(validation, "MOST_TRAJECTORIES", 4)
-    monkeypatch.setattr(clean, "STEPS", {1: clean.NEAR, 2: clean.THROUGH})
-    monkeypatch.setattr(clean, "SWEEPS", 1)
+def roughly(hurry: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    """The whole test in a `hurry`."""
+    with hurry():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,6 @@ from greymatch.bench.plan import Run
 from greymatch.bench.run import perform
 from greymatch.bench.views import BENCHMARKS
 
-pytestmark = pytest.mark.usefixtures("roughly")
-
 TINY = ("--set", "training.steps=3", "--set", "training.validations=1", "--set", "residual.products=0")
 SMALL = ("--systems", "pendulum", "--seeds", "0", "--draws", 2, *TINY)
 TABLE = ("bench", "table", *SMALL)

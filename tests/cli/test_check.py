@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("roughly")
-
 USER = ("--physics", "swing.py:physics", "--data", "train.csv", "--trajectory", "id", "--time", "t")
 
 

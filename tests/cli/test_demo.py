@@ -17,10 +17,10 @@ WORDS = ("--minutes", 0.002, "--draws", 2)
 
 
 @pytest.fixture(scope="module")
-def demo(greymatch, small_pendulum: System, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+def demo(greymatch, hurry, small_pendulum: System, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """A demo with everything real, and how it ended."""
     folder = tmp_path_factory.mktemp("demo")
-    with pytest.MonkeyPatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched, hurry():
         patched.setitem(SYSTEMS, "pendulum", small_pendulum)
         return folder, greymatch("demo", "--out", folder, *WORDS)
 

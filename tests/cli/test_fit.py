@@ -10,8 +10,6 @@ import greymatch as gm
 from greymatch.training import progress
 from greymatch.training.progress import Moment, Silent
 
-pytestmark = pytest.mark.usefixtures("roughly")
-
 USER = ("fit", "--physics", "swing.py:physics", "--data", "train.csv", "--trajectory", "id", "--time", "t")
 TINY = ("--set", "encoder.width=8", "--set", "residual.width=8", "--set", "training.batch=16", "--set", "window=8")
 NET_ALONE = ("--set", "residual.products=0")  # else a law is found before training, which then ends early

@@ -20,7 +20,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("roughly")
 @pytest.mark.parametrize(("kind", "file"), [("first", "a.csv"), ("second", "a.csv"), ("field", "a.nc")])
 def test_a_starter_runs_as_written(greymatch, here: Path, kind: str, file: str) -> None:
     made = greymatch("init", "a", "--kind", kind, "--example", "--json")

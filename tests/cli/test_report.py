@@ -6,8 +6,6 @@ import pytest
 
 from greymatch.report import build
 
-pytestmark = pytest.mark.usefixtures("roughly")
-
 MODEL = ("run/model.safetensors", "--physics", "swing.py:physics")
 
 

@@ -10,8 +10,6 @@ from greymatch.bench.jobs import run_folder
 from greymatch.sweep import trial
 from greymatch.sweep.trial import Trial
 
-pytestmark = pytest.mark.usefixtures("roughly")
-
 TINY = (
     "--steps",
     3,

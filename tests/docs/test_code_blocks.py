@@ -6,6 +6,7 @@ import re
 import shlex
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ def commands() -> list[Any]:
     return found
 
 
+@pytest.mark.xdist_group("pages")  # in one process, where pages share what they fit
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
 def test_python_blocks_run(page: Path) -> None:
@@ -95,12 +97,17 @@ def test_toml_blocks_are_settings(page: Path) -> None:
         Settings().updated(tomllib.loads(block.code))
 
 
+@cache
+def built() -> Any:
+    return typer.main.get_command(app)
+
+
 @pytest.mark.parametrize("words", commands())
 def test_commands_exist(words: list[str]) -> None:
     if words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
         return
-    command: Any = typer.main.get_command(app)
+    command: Any = built()
     rest = words[1:]
     while rest and rest[0] in getattr(command, "commands", {}):
         command, rest = command.commands[rest[0]], rest[1:]

@@ -193,6 +193,7 @@ def test_cut_and_foreign_files_are_refused(saved: Path, tmp_path: Path):
             load(path, SPRING)
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_checkpoint_is_not_a_model(swings: Swings, tmp_path: Path):
     from greymatch.settings import Settings
     from greymatch.training.fit import fit

@@ -32,6 +32,7 @@ def network(model: GreyBox, physics: Physics, data: Trajectories, **changes: Any
     return network_for(physics, data, model.settings.updated(changes))
 
 
+@pytest.mark.usefixtures("roughly")
 def test_the_same_nets_begin_as_the_model_they_start_from(small_model: GreyBox, swings: Swings):
     half = swings[0].select(range(24))
     again = fit(pendulum.physics, half, start=small_model, steps=1, settings=small_model.settings, quiet=True)
@@ -40,6 +41,7 @@ def test_the_same_nets_begin_as_the_model_they_start_from(small_model: GreyBox, 
     assert float((mine.draws - its.draws).abs().max()) < 0.02 * float(mine.draws.std())
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_model_that_starts_from_a_good_one_is_no_worse_on_validation_data(small_model: GreyBox, swings: Swings):
     ruin = small_model.settings.updated({"training.rate": 1.0, "training.warmup": 0.0, "training.validations": 1})
     few = swings[1].select(range(4)).first(20)  # to solve what is ruined takes long

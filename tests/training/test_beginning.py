@@ -30,6 +30,7 @@ def said(network: Network, z: float) -> torch.Tensor:
         return network.dynamics.field(x, extra)
 
 
+@pytest.mark.usefixtures("roughly")
 def test_what_is_the_same_everywhere_needs_no_z_and_no_more_than_two_factors(
     decay: Physics, decays: Decays, tiny: Settings, beginning: Begin
 ):
@@ -39,6 +40,7 @@ def test_what_is_the_same_everywhere_needs_no_z_and_no_more_than_two_factors(
     assert float(said(network, 0.0).std()) < 0.1 * float(said(network, 0.0).abs().mean())  # a constant is missing
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_cubic_law_is_given_products_of_three(decay: Physics, decays: Decays, tiny: Settings, beginning: Begin):
     times = decays(24).times
     start = torch.linspace(0.5, 2.0, 24, dtype=torch.float64)[:, None]
@@ -83,6 +85,7 @@ def test_a_law_that_is_no_sum_of_products_is_left_to_the_net(decays: Decays, tin
     assert not bool(said(begins.network, 1.0).any())
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_field_that_forecasts_well_is_held_until_latents_are_settled(
     decay: Physics, decays: Decays, tiny: Settings, beginning: Begin
 ):
@@ -137,6 +140,7 @@ def test_few_are_joined_by_those_learned_from_whatever_else_is_known_of_either(d
     assert len(_judging(noisy, noisy)) == 40
 
 
+@pytest.mark.usefixtures("roughly")
 def test_fields_begin_as_a_regression_too(tiny: Settings, beginning: Begin):
     """u' = d u_xx + r u (1 - u), of which diffusion is known, with both numbers each trajectory's own."""
     generator = torch.Generator().manual_seed(0)

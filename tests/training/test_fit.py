@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,9 @@ from greymatch.training.fit import fit, suited
 from greymatch.training.progress import Moment
 
 Decays = Callable[..., Trajectories]
+Hurry = Callable[[], AbstractContextManager[None]]
+
+pytestmark = pytest.mark.usefixtures("roughly")
 
 
 def weights(model: GreyBox | Path) -> dict[str, torch.Tensor]:
@@ -63,9 +67,10 @@ def tiny(tiny: Settings) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def learned(decay: Physics, decays: Decays, tiny: Settings) -> GreyBox:
+def learned(decay: Physics, decays: Decays, tiny: Settings, hurry: Hurry) -> GreyBox:
     settings = tiny.updated({"training.rate": 1e-2, "training.ema": 0.98})
-    return fit(decay, decays(60), settings=settings, steps=600, quiet=True)
+    with hurry():
+        return fit(decay, decays(60), settings=settings, steps=600, quiet=True)
 
 
 def test_parameters_are_found_although_the_physics_is_incomplete(learned: GreyBox, decays: Decays):
@@ -119,7 +124,6 @@ def test_the_record_tells_how_the_model_was_made(learned: GreyBox, decays: Decay
 # --- kinds of problems
 
 
-@pytest.mark.usefixtures("roughly")
 def test_every_method_fits_and_forecasts(decay: Physics, decays: Decays, tiny: Settings):
     data = decays(12)
     for method in ("vgb-dm", "gb-dm", "vbb-dm"):
@@ -151,7 +155,6 @@ def test_every_precision_gives_a_model_that_can_be_saved(
     assert torch.equal(model.forecast(history, [1.0, 2.0], 3).draws, again.forecast(history, [1.0, 2.0], 3).draws)
 
 
-@pytest.mark.usefixtures("roughly")
 @pytest.mark.parametrize("grid", [(6,), (5, 4)])
 def test_fields_on_grids_fit(grid: tuple[int, ...]):
     axes = ("y", "x")[2 - len(grid) :]
@@ -159,14 +162,14 @@ def test_fields_on_grids_fit(grid: tuple[int, ...]):
         lambda t, x, p: {"u": p.d * laplacian(x.u, 1.0, dims=len(grid))}, ["u"], {"d": Uniform(0.0, 1.0)}, grid=axes
     )
     generator = torch.Generator().manual_seed(0)
-    times = torch.linspace(0, 2, 21, dtype=torch.float64)
+    times = torch.linspace(0, 1.2, 13, dtype=torch.float64)
     wave = torch.randn(8, 1, 1, *grid, generator=generator, dtype=torch.float64)
     values = wave * torch.exp(-times).reshape(1, -1, 1, *(1,) * len(grid)) + 1
     mask = torch.ones_like(values, dtype=torch.bool)
     data = Trajectories(("u",), times.repeat(8, 1), values, mask, np.arange(8), grid=axes)
     settings = suited(physics, data).updated({"encoder.width": 8, "residual.width": 8, "training.batch": 8})
     assert (settings.encoder.kind, settings.residual.kind) == ("conv", "conv")
-    for changes in ({}, {"encoder.kind": "mlp", "residual.kind": "mlp"}):
+    for changes in ({}, {"encoder.kind": "mlp", "residual.kind": "mlp", "residual.products": 0}):
         model = fit(physics, data, settings=settings.updated(changes), steps=3, quiet=True)
         forecast = model.forecast(data.first(settings.window), times[-2:], draws=2)
         assert forecast.draws.shape == (2, 8, 2, 1, *grid)
@@ -194,7 +197,6 @@ def test_inputs_that_end_before_the_recording_are_refused(tiny: Settings, decays
         fit(physics, early, settings=tiny, steps=5, quiet=True)
 
 
-@pytest.mark.usefixtures("roughly")
 def test_a_state_that_stands_still_does_no_harm(tiny: Settings, decays: Decays):
     data = decays(12)
     values = torch.cat([data.values, torch.full_like(data.values, 3.7)], 2)
@@ -252,14 +254,12 @@ def test_units_do_not_matter(decays: Decays, tiny: Settings):
 # --- the same seed, the same model
 
 
-@pytest.mark.usefixtures("roughly")
 def test_the_same_seed_gives_the_same_model_bit_by_bit(decay: Physics, decays: Decays, tiny: Settings):
     one, two, other = (fit(decay, decays(12), settings=tiny, seed=seed, quiet=True) for seed in (3, 3, 4))
     assert same(one, two)
     assert not same(one, other)
 
 
-@pytest.mark.usefixtures("roughly")
 def test_global_generators_are_left_alone_and_do_not_matter(decay: Physics, decays: Decays, tiny: Settings, seed: int):
     before = torch.get_rng_state(), random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002 # pyright: ignore[reportIndexIssue, reportAttributeAccessIssue, reportArgumentType]
     one = fit(decay, decays(12), settings=tiny, quiet=True)
@@ -273,7 +273,6 @@ def test_global_generators_are_left_alone_and_do_not_matter(decay: Physics, deca
 # --- stopping and resuming
 
 
-@pytest.mark.usefixtures("roughly")
 def test_a_run_stopped_by_ctrl_c_goes_on_as_if_it_had_not_been(
     decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path
 ):
@@ -356,7 +355,7 @@ def test_a_resumed_run_reports_its_own_pace(decay: Physics, decays: Decays, tiny
 
 
 KILLED = """
-import sys
+import sys, time
 import numpy as np, torch
 torch.set_num_threads(1)
 import greymatch as gm
@@ -367,21 +366,29 @@ times = torch.linspace(0, 4, 41, dtype=torch.float64).repeat(12, 1)
 x = 0.5 / k + (start - 0.5 / k) * torch.exp(-k * times)
 data = gm.Trajectories(("x",), times, x[..., None], torch.ones(12, 41, 1, dtype=torch.bool), np.arange(12))
 small = {"encoder.width": 16, "residual.width": 16, "training.batch": 32, "training.validations": 10}
-small |= {"residual.products": 0, "training.checkpoint_seconds": 0}
+small |= {"residual.products": 0, "training.checkpoint_seconds": 0, "encoder.refine": False}
 settings = gm.Settings(window=8).updated(small)
+
+class Slow:
+    def log(self, step, metrics):
+        time.sleep(0.2)
+    def close(self):
+        pass
+
 for argument in sys.argv[1:]:
-    folder, _, resume = argument.partition("?")
-    gm.fit(physics, data, settings=settings, steps=40, folder=folder, resume=bool(resume), quiet=True)
+    folder, _, way = argument.partition("?")
+    watch = {"trackers": [Slow()]} if way == "slowly" else {}
+    gm.fit(physics, data, settings=settings, steps=40, folder=folder, resume=way == "resume", quiet=True, **watch)
 """
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path: Path):
+def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     root = str(Path(greymatch.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": root, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     command = [sys.executable, "-c", KILLED]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    with subprocess.Popen([*command, str(killed)], env=environment) as process:
+    with subprocess.Popen([*command, f"{killed}?slowly"], env=environment) as process:
         while process.poll() is None and len(_steps(killed)) < 3:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
@@ -389,7 +396,8 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path: Path):
     reached = read_tensors(killed / "last.safetensors")[1]["step"]
     assert 0 < reached < 40, "in the middle of the run"
     assert not (killed / "model.safetensors").exists()
-    subprocess.run([*command, f"{killed}?resume", str(whole)], env=environment, check=True)
+    monkeypatch.setattr(sys, "argv", ["-c", f"{killed}?resume", str(whole)])
+    exec(KILLED, {})
     assert same(killed / "model.safetensors", whole / "model.safetensors")
     assert same(killed / "last.safetensors", whole / "last.safetensors")
     steps = _steps(killed)
@@ -579,7 +587,6 @@ def test_clean_data_are_left_alone(decay: Physics, decays: Decays, tiny: Setting
     assert auto.noise == ()
 
 
-@pytest.mark.usefixtures("roughly")
 def test_a_noisy_run_that_was_stopped_goes_on_as_if_it_had_not_been(
     decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path
 ):

@@ -28,6 +28,8 @@ from greymatch.training.validation import ForecastError, Validator
 
 Decays = Callable[..., Trajectories]
 
+pytestmark = pytest.mark.usefixtures("roughly")
+
 
 class Log:
     """A tracker that keeps what it is told."""
@@ -51,25 +53,31 @@ def tiny(tiny: Settings) -> Settings:
     return tiny.updated({"residual.products": 0})
 
 
-def test_the_rate_of_a_run_in_steps_follows_the_schedule_over_all_of_it(decay: Physics, decays: Decays, tiny: Settings):
+@pytest.fixture(scope="module")
+def quick(tiny: Settings) -> Settings:
+    """And is soon validated, as no window is asked itself."""
+    return tiny.updated({"encoder.refine": False})
+
+
+def test_the_rate_of_a_run_in_steps_follows_the_schedule_over_all_of_it(
+    decay: Physics, decays: Decays, quick: Settings
+):
     log = Log()
-    settings = tiny.updated({"training.validations": 50, "training.rate": 0.01, "training.warmup": 0.2})
-    fit(decay, decays(12), settings=settings, steps=50, trackers=[log], quiet=True)
-    assert log.steps == list(range(1, 51))
-    wanted = [0.01 * schedule(step / 50, 0.2) for step in range(50)]
+    settings = quick.updated({"training.validations": 20, "training.rate": 0.01, "training.warmup": 0.2})
+    fit(decay, decays(12), settings=settings, steps=20, trackers=[log], quiet=True)
+    assert log.steps == list(range(1, 21))
+    wanted = [0.01 * schedule(step / 20, 0.2) for step in range(20)]
     assert [metrics["rate"] for metrics in log.metrics] == pytest.approx(wanted)
     assert log.closed == 1
 
 
 def test_the_rate_of_a_run_in_minutes_spans_its_time(
-    decay: Physics, decays: Decays, tiny: Settings, monkeypatch: pytest.MonkeyPatch
+    decay: Physics, decays: Decays, quick: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(reporting, "SHOW_SECONDS", 0.0)  # every step is logged
     log = Log()
     seconds = 1.2
-    settings = tiny.updated(
-        {"training.validations": 30, "training.steps": None, "training.rate": 0.01, "encoder.refine": False}
-    )
+    settings = quick.updated({"training.validations": 30, "training.steps": None, "training.rate": 0.01})
     model = fit(decay, decays(12), settings=settings, minutes=seconds / 60, trackers=[log], quiet=True)
     assert seconds <= model.record["seconds"] < seconds + 1.0
     rates = [metrics["rate"] for metrics in log.metrics]
@@ -106,10 +114,10 @@ def test_costly_validations_take_a_part_of_a_budget_in_minutes_and_all_they_need
     assert model.record["best_step"] == model.record["steps"]  # the end was judged
 
 
-def test_both_budgets_end_with_whichever_is_first(decay: Physics, decays: Decays, tiny: Settings):
-    model = fit(decay, decays(12), settings=tiny, steps=5, minutes=10.0, quiet=True)
+def test_both_budgets_end_with_whichever_is_first(decay: Physics, decays: Decays, quick: Settings):
+    model = fit(decay, decays(12), settings=quick, steps=5, minutes=10.0, quiet=True)
     assert model.record["steps"] == 5
-    model = fit(decay, decays(12), settings=tiny, steps=10**9, minutes=0.01, quiet=True)
+    model = fit(decay, decays(12), settings=quick, steps=10**9, minutes=0.01, quiet=True)
     assert 0 < model.record["steps"] < 10**4
 
 
@@ -121,38 +129,37 @@ class Sleeper(Log):
         time.sleep(0.05)
 
 
-def test_processor_time_does_not_pass_while_the_run_waits(decay: Physics, decays: Decays, tiny: Settings):
+def test_processor_time_does_not_pass_while_the_run_waits(decay: Physics, decays: Decays, quick: Settings):
     passed = {}
     for clock in ("wall", "processor"):
-        settings = tiny.updated({"training.clock": clock, "training.validations": 20})
+        settings = quick.updated({"training.clock": clock, "training.validations": 20})
         passed[clock] = fit(decay, decays(12), settings=settings, steps=20, trackers=[Sleeper()], quiet=True).record[
             "seconds"
         ]
     assert passed["processor"] < passed["wall"] - 0.5
 
 
-def test_the_last_step_is_validated_whatever_the_counts(decay: Physics, decays: Decays, tiny: Settings):
+def test_the_last_step_is_validated_whatever_the_counts(decay: Physics, decays: Decays, quick: Settings):
     for steps, validations in ((7, 3), (2, 20), (1, 1)):
         log = Log()
-        settings = tiny.updated({"training.validations": validations})
+        settings = quick.updated({"training.validations": validations})
         fit(decay, decays(12), settings=settings, steps=steps, trackers=[log], quiet=True)
         judged = [step for step, metrics in zip(log.steps, log.metrics, strict=True) if "forecast_mse" in metrics]
         assert judged[-1] == steps
         assert len(judged) == min(steps, validations)
 
 
-def test_patience_ends_a_run_that_does_not_improve(decay: Physics, decays: Decays, tiny: Settings):
+def test_patience_ends_a_run_that_does_not_improve(decay: Physics, decays: Decays, quick: Settings):
     log = Log()
-    # a window that is asked itself may answer better as more is known of the noise
-    still = {"training.rate": 1e-30, "encoder.refine": False}
-    settings = tiny.updated({"training.validations": 20, "training.patience": 3, **still})
+    # a window that is asked itself would answer better as more is known of the noise
+    settings = quick.updated({"training.validations": 20, "training.patience": 3, "training.rate": 1e-30})
     model = fit(decay, decays(12), settings=settings, steps=100, trackers=[log], quiet=True)
     assert model.record["steps"] == 20, "one validation that set the mark, and three that did not beat it"
     assert model.record["best_step"] == 20, "of weights that are as good the last are kept"
 
 
-def test_without_patience_it_goes_on(decay: Physics, decays: Decays, tiny: Settings):
-    settings = tiny.updated({"training.validations": 20, "training.rate": 1e-30})
+def test_without_patience_it_goes_on(decay: Physics, decays: Decays, quick: Settings):
+    settings = quick.updated({"training.validations": 20, "training.rate": 1e-30})
     assert fit(decay, decays(12), settings=settings, steps=40, quiet=True).record["steps"] == 40
 
 

@@ -79,6 +79,7 @@ def test_a_source_is_found_with_its_profile_and_the_parameter_beside_it(
     torch.testing.assert_close(told, torch.as_tensor(source.truth["kappa"]), atol=3e-4, rtol=0)
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_rate_that_differs_from_cell_to_cell_is_found(tiny: Settings, beginning: Begin):
     data = heated(lambda x, p: -p.a * BUMP * x.T)
     begins = beginning(HEAT, data, tiny, residual__kind="conv")
@@ -86,6 +87,7 @@ def test_a_rate_that_differs_from_cell_to_cell_is_found(tiny: Settings, beginnin
     torch.testing.assert_close(profile_of(begins).abs(), BUMP / BUMP.max(), atol=0.02, rtol=0)
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_source_that_is_the_same_everywhere_needs_no_place(tiny: Settings, beginning: Begin):
     begins = beginning(HEAT, heated(lambda x, p: p.a + 0 * x.T), tiny, residual__kind="conv")
     assert begins.held
@@ -93,11 +95,13 @@ def test_a_source_that_is_the_same_everywhere_needs_no_place(tiny: Settings, beg
     assert not begins.network.dynamics.placed
 
 
+@pytest.mark.usefixtures("roughly")
 def test_who_asks_for_no_curves_gets_no_profile(source: Trajectories, tiny: Settings, beginning: Begin):
     for asked in ({"residual__curves": ()}, {"residual__among": ("T",)}):
         assert not beginning(HEAT, source, tiny, residual__kind="conv", **asked).network.dynamics.placed
 
 
+@pytest.mark.usefixtures("roughly")
 def test_a_profile_is_saved_explained_and_forecast_with(source: Trajectories, tiny: Settings, tmp_path):
     settings = tiny.updated({"residual.kind": "conv", "encoder.kind": "conv"})
     model = fit(HEAT, source, source.select(slice(4)), settings=settings, steps=2, quiet=True)

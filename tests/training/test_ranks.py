@@ -99,16 +99,19 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
-def test_two_processes_learn_as_one_with_the_same_batch(alone: Path, tmp_path: Path, strategy: str) -> None:
-    ended = two(tmp_path / "two", strategy=strategy)
-    assert (ended.codes, ended.fallen) == ([0, 0], None)
-    mine, other = curve(alone), curve(tmp_path / "two")
-    assert mine["step"] == other["step"] == VALIDATED  # one process wrote, once
+def check_same_run(folder: Path, other: Path) -> None:
+    mine, its = curve(folder), curve(other)
+    assert mine["step"] == its["step"] == VALIDATED  # one process wrote, once
     for name in ("total", "noise_0", "forecast_mse"):
-        assert other[name] == pytest.approx(mine[name], rel=2e-4, abs=1e-7)  # what a solver is exact to
-    assert close(alone, tmp_path / "two")
+        assert its[name] == pytest.approx(mine[name], rel=2e-4, abs=1e-7)  # what a solver is exact to
+    assert close(folder, other)
+
+
+@pytest.mark.slow
+def test_two_processes_with_parts_of_the_weights_learn_as_one_with_the_same_batch(alone: Path, tmp_path: Path) -> None:
+    ended = two(tmp_path / "two", strategy="fsdp")
+    assert (ended.codes, ended.fallen) == ([0, 0], None)
+    check_same_run(alone, tmp_path / "two")
     assert not list((tmp_path / "two").glob("process-*.log"))
 
 
@@ -126,12 +129,14 @@ def test_a_process_that_dies_ends_the_job_and_one_goes_on(alone: Path, tmp_path:
 
 
 @pytest.mark.slow
-def test_ctrl_c_of_any_process_stops_all_of_them_at_the_same_step(alone: Path, tmp_path: Path) -> None:
+def test_two_with_all_weights_learn_as_one_and_ctrl_c_of_either_stops_both_at_the_same_step(
+    alone: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "two"
     assert two(folder, "ctrl-c", "ddp").codes == [130, 130]
     assert read_tensors(folder / "last.safetensors")[1]["step"] == 6
     two(folder, strategy="fsdp")  # what each held whole, they go on with in parts
-    assert close(alone, folder)
+    check_same_run(alone, folder)
 
 
 def test_a_batch_must_divide_among_the_processes() -> None:

@@ -139,6 +139,7 @@ def test_settled_latents_teach_the_field_and_leave_the_encoder_alone(decays: Dec
     assert any(parameter.grad is not None and bool(parameter.grad.any()) for parameter in network.dynamics.parameters())
 
 
+@pytest.mark.usefixtures("roughly")
 def test_the_latents_of_a_run_are_kept_with_it(decay: Physics, decays: Decays, tiny: Settings, tmp_path: Path):
     data = decays(12)
     for settle in (0.5, 0.0):
@@ -152,6 +153,7 @@ def test_the_latents_of_a_run_are_kept_with_it(decay: Physics, decays: Decays, t
             assert tensors["settled"].shape == (9, 2)  # three are held out
 
 
+@pytest.mark.usefixtures("roughly")
 def test_settling_brings_a_run_closer_to_the_truth(decay: Physics, decays: Decays, tiny: Settings):
     def error(settle: float) -> float:
         changes = {"training.settle": settle, "training.batch": 64, "training.rate": 5e-3}

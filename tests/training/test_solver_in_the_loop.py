@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,10 @@ from greymatch.systems import pendulum
 from greymatch.training.fit import fit
 
 Decays = Callable[..., Trajectories]
+Hurry = Callable[[], AbstractContextManager[None]]
 METHODS = ("bb-node", "physvae")
+
+pytestmark = pytest.mark.usefixtures("roughly")
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +37,9 @@ def short(tiny: Settings) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def learned(decay: Physics, decays: Decays, short: Settings) -> dict[str, GreyBox]:
-    return {name: fit(decay, decays(60), settings=short, steps=200, method=name, quiet=True) for name in METHODS}
+def learned(decay: Physics, decays: Decays, short: Settings, hurry: Hurry) -> dict[str, GreyBox]:
+    with hurry():
+        return {name: fit(decay, decays(60), settings=short, steps=100, method=name, quiet=True) for name in METHODS}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -65,7 +70,6 @@ def test_saved_is_loaded(learned: dict[str, GreyBox], decays: Decays, decay: Phy
     assert torch.equal(one, two)
 
 
-@pytest.mark.usefixtures("roughly")
 @pytest.mark.parametrize("method", METHODS)
 def test_resumed_is_uninterrupted(decay: Physics, decays: Decays, short: Settings, tmp_path: Path, method: str):
     class Stop:

@@ -42,6 +42,7 @@ def test_years_without_data_are_named(archive: Archive) -> None:
 
 
 def test_chunks_are_consecutive_states(archive: Archive) -> None:
+    archive = archive.load()
     chunks = list(archive.chunks(8))
     assert len(chunks) == 280 // 8
     assert chunks[1].values.shape == (1, 8, 5, 8, 16)

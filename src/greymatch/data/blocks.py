@@ -12,7 +12,7 @@ import xarray as xr
 LONGEST = 1024  # points of a piece; recordings up to this length stay whole
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # a large store has many
 class Block:
     """A part of a store that is read at once: trajectories `first` to `last`, at points `start` to `stop`."""
 
