@@ -22,8 +22,8 @@ class RunState:
     """What a step reads and writes besides what is learned. `settled` are the latents of the trajectories since the
     last `turn` of settling, `course` where noisy ones then went. `began` tells what was chosen before the first step,
     so that a resumed run need not choose again. `drawn` is the state of the generator that drew the next settled
-    batches, `taken` how many of those are used (see `Pool`). `lawful` tells that the best weights are those of a law that
-    was held."""
+    batches, `taken` how many of those are used (see `Pool`). `lawful`: the best weights are those of a law that was
+    held."""
 
     noise: RunningMean
     gradient: RunningMean
