@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -37,13 +36,14 @@ def written(path: Path, trajectories: int, points: int) -> Path:
 def fitted(path: Path, lazy: bool, steps: int, net_alone: bool, shelf: int = SHELF) -> int:
     """Fit, and give this process's largest memory in kilobytes."""
     import greymatch as gm
+    from greymatch.children import most_memory
 
     physics = gm.Physics(lambda t, x, p: {"x": -p.k * x.x}, ["x"], {"k": gm.Uniform(0.5, 5)}, order=2)
     small = {"encoder.width": 32, "residual.width": 32, "training.batch": 64, "training.validations": 1}
     small |= {"residual.products": 0, "residual.curves": (), "encoder.refine": False} if net_alone else {}
     settings = gm.Settings(window=26).updated({"data.shelf": shelf, "data.noise": 0.0, **small})
     gm.fit(physics, gm.read(path, lazy=lazy), settings=settings, steps=steps, quiet=True)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most_memory()
 
 
 def measured(path: Path, lazy: bool, steps: int, net_alone: bool = False, shelf: int = SHELF) -> float:

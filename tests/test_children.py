@@ -4,7 +4,9 @@ import os
 import subprocess
 import sys
 
-from greymatch.children import TIED, finish
+import numpy as np
+
+from greymatch.children import TIED, finish, most_memory
 
 TIED_PROGRAM = """
 import signal, sys, time
@@ -36,3 +38,11 @@ def test_a_program_that_hangs_is_killed() -> None:
     assert finish(process, patience=0.1) == -9
     assert process.stdout is not None
     process.stdout.close()
+
+
+def test_memory_of_a_child_is_not_that_of_its_parent() -> None:
+    ballast = np.ones(2**25)  # 256 MB
+    program = "from greymatch.children import most_memory; print(most_memory())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert 1e3 < int(done.stdout) < ballast.nbytes / 1024
+    assert most_memory() > ballast.nbytes / 1024

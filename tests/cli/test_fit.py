@@ -11,8 +11,9 @@ from greymatch.training import progress
 from greymatch.training.progress import Moment, Silent
 
 USER = ("fit", "--physics", "swing.py:physics", "--data", "train.csv", "--trajectory", "id", "--time", "t")
+NET_ALONE = ("--set", "residual.products=0")  # else a law is found before training, which takes long and ends it early
 TINY = ("--set", "encoder.width=8", "--set", "residual.width=8", "--set", "training.batch=16", "--set", "window=8")
-NET_ALONE = ("--set", "residual.products=0")  # else a law is found before training, which then ends early
+TINY = (*TINY, *NET_ALONE)
 
 
 class Stopping(Silent):
@@ -34,7 +35,7 @@ def test_fit_of_a_built_in_system(greymatch, small_system, tmp_path: Path) -> No
 def test_settings_come_from_config_then_from_the_command_line(greymatch, user: Path) -> None:
     (user / "settings.toml").write_text("[training]\nminutes = 60\nbatch = 16\n[residual]\nwidth = 24\n")
     words = ("--config", "settings.toml", "--set", "residual.width=8", "--set", "training.steps=2", "--set", "window=8")
-    done = greymatch(*USER, *words, "--json")
+    done = greymatch(*USER, *NET_ALONE, *words, "--json")
     assert done.code == 0, done.err
     assert done.json["folder"] == str(Path("runs/swing"))
     found = done.json["settings"]
@@ -46,7 +47,7 @@ def test_ctrl_c_ends_with_130_and_the_words_that_go_on(greymatch, user: Path, mo
     with monkeypatch.context() as patched:
         patched.setattr(progress, "meter", lambda quiet: Stopping())
         words = ("--steps", 6, "--set", "training.validations=6", "--out", "runs/a b")
-        done = greymatch(*USER, *TINY, *NET_ALONE, *words)
+        done = greymatch(*USER, *TINY, *words)
     assert done.code == 130
     assert done.err.splitlines()[-1] == "  greymatch fit --resume 'runs/a b'"
     stopped = len((user / "runs/a b/metrics.jsonl").read_text().splitlines())

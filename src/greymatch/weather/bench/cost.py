@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from greymatch.children import most_memory
 from greymatch.files import write_json
 from greymatch.weather.archive import Archive
 from greymatch.weather.bench.steppers import STEPPERS
@@ -101,7 +101,7 @@ def _memory(data: str) -> None:
     loop = STEPPERS["ours"](first_year(read(data)), WeatherSettings.suited("vgb-dm").updated(FULL_SIZE))
     for _ in range(2):
         loop.step()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = most_memory() / 2**20
     print(json.dumps({"gigabytes": peak, "batch": 32, "parameters": sum(p.numel() for p in loop.network.parameters())}))
 
 
