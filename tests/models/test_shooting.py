@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 import torch
 
@@ -25,7 +27,7 @@ def shooting_of(network: Network, data: Trajectories, each: int = 8) -> Shooting
 def through(network: Network, window: Window, each: int, phases: torch.Tensor | None = None) -> Shooting:
     phases = window.values if phases is None else phases
     reach, noise = torch.ones_like(phases[:, 0]), torch.ones_like(window.values[:, 0])
-    return Shooting.of(network.dynamics, network.scales, window, noise, phases, reach, each)
+    return Shooting.of(deepcopy(network.dynamics).double(), network.scales, window, noise, phases, reach, each)
 
 
 def true_latents(k: torch.Tensor, d: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from greymatch.simulation.tsit5 import ERROR, INTERPOLANT, NODES, STAGES, Step
+from greymatch.simulation.tsit5 import ERROR, INTERPOLANT, NODES, STAGES, Step, columns
 
 DOUBLE = torch.float64
 STARTS = torch.linspace(1.0, 5.0, 9, dtype=DOUBLE)
@@ -68,3 +68,24 @@ def test_the_estimated_error_is_that_of_a_step_of_order_4():
     assert slope_of(estimates, sizes) == pytest.approx(5, abs=0.25)
     step = taken(start, 0.2)
     assert float(step.error().norm()) > float((step.after - exact(start + 0.2)).norm())
+
+
+@pytest.mark.parametrize("shape", [(5, 2), (2, 5)])
+def test_how_states_lie_in_memory_changes_no_digit_that_counts(shape: tuple[int, int]):
+    state, t = torch.rand(shape, dtype=DOUBLE), torch.rand(shape[0], dtype=DOUBLE)
+    dt = torch.full_like(t, 0.1)
+    found, plain = (
+        Step.taken(lambda t, x: t[:, None] - x, t, start, t[:, None] - start, dt) for start in (columns(state), state)
+    )
+    assert columns(state).stride() == ((1, 5) if shape == (5, 2) else (5, 1))
+    rows = torch.arange(shape[0])
+    torch.testing.assert_close(found.after, plain.after, rtol=1e-13, atol=0)
+    torch.testing.assert_close(found.error(), plain.error(), rtol=1e-9, atol=1e-15)
+    torch.testing.assert_close(found.at(rows, t), plain.at(rows, t), rtol=1e-13, atol=0)
+
+
+def test_steps_that_are_joined_tell_the_states_of_each():
+    one, two = taken(STARTS, 0.1), taken(STARTS, 0.2)
+    rows, part = torch.arange(2 * len(STARTS)), torch.full((2 * len(STARTS),), 0.3, dtype=DOUBLE)
+    wanted = torch.cat([step.at(rows[: len(STARTS)], part[: len(STARTS)]) for step in (one, two)])
+    torch.testing.assert_close(Step.joined([one, two]).at(rows, part), wanted, rtol=1e-13, atol=0)

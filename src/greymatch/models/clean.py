@@ -9,6 +9,7 @@ the answer of matching stands. A field is asked so at validation and after; no s
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import torch
@@ -51,20 +52,25 @@ def traced(
     if found is not None:
         own, sound = _law(found, told.select(found.rows))
         rows = found.rows[sound]
-        law, left[rows] = law.put(rows, own.select(sound)), found.cost[sound].to(left)
+        law, left[rows] = law.put(rows, own.select(sound)), found.closest.cost[sound].to(left)
     return law, left
 
 
 @dataclass(frozen=True)
 class Paths:
-    """Paths through some windows, `rows` of all that were asked; `cost` (n,) is how near they come, and `precision`
-    that of their law."""
+    """The `closest` paths through some windows, `rows` of all that were asked."""
 
     rows: Tensor
     shooting: Shooting
-    guess: Guess
-    cost: Tensor
-    precision: Tensor
+    closest: Closest
+
+    @property
+    def guess(self) -> Guess:
+        return self.closest.guess
+
+    def at(self, guess: Guess) -> Paths:
+        """Those of another guess."""
+        return replace(self, closest=replace(self.closest, guess=guess))
 
 
 def paths(
@@ -76,18 +82,18 @@ def paths(
     steps: dict[int, float] | None = None,
 ) -> Paths | None:
     """As near as they must come, see `STEPS`; None if no window has one."""
-    physics, found = dynamics.physics, None
+    physics, precise, found = dynamics.physics, deepcopy(dynamics).double(), None
     unknown = told.mean.shape[1] + (0 if physics.grid else len(physics.phase))
     rows = _enough(window, unknown, physics.order).nonzero()[:, 0]
     for each, near in (steps or (FIELD_STEPS if physics.grid else STEPS)).items():
         if not len(rows):
             return None
-        shooting = _through(dynamics, scales, window.select(rows), amplitude[rows], each)
+        shooting = _through(precise, scales, window.select(rows), amplitude[rows], each)
         guess, learning = (found.guess, 1) if found else (shooting.guess(told.mean[rows]), LEARNING)
         best = _closest(shooting, guess, near, learning)
-        close = best.cost < near
+        close = (best.cost < near).nonzero()[:, 0]
         rows = rows[close]
-        found = Paths(rows, shooting.select(close), best.guess.select(close), best.cost[close], best.precision[close])
+        found = Paths(rows, shooting.select(close), best.select(close))
     return found if len(rows) else None
 
 
@@ -107,19 +113,30 @@ def _through(dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tens
 
 @dataclass(frozen=True)
 class Closest:
-    """The closest path to each window, its `cost` (B,) which is how close it is, and the `precision` of its law."""
+    """The closest path to each window, its `cost` (B,) which is how close it is, the `precision` of its law, and but
+    for fields its `end` (B, P), which moves (B, P, K + P) with what was found."""
 
     guess: Guess
     cost: Tensor
     precision: Tensor
+    end: Tensor
+    moves: Tensor
+
+    def select(self, rows: Tensor) -> Closest:
+        return Closest(self.guess.select(rows), *(part[rows] for part in self._numbers))
 
     def better(self, rows: Tensor, other: Closest) -> Closest:
         """With those of `rows` that cost less: what is not a number never does."""
         less = other.cost < self.cost[rows]
         rows = rows[less]
-        cost, precision = self.cost.clone(), self.precision.clone()
-        cost[rows], precision[rows] = other.cost[less], other.precision[less]
-        return Closest(self.guess.put(rows, other.guess.select(less)), cost, precision)
+        parts = zip(self._numbers, other._numbers, strict=True)
+        return Closest(
+            self.guess.put(rows, other.guess.select(less)), *(own.index_put((rows,), new[less]) for own, new in parts)
+        )
+
+    @property
+    def _numbers(self) -> tuple[Tensor, ...]:
+        return self.cost, self.precision, self.end, self.moves
 
 
 def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Closest:
@@ -136,7 +153,7 @@ def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Cl
         weight, prior = _shared(shooting.window) / unit, THROUGH / unit
         square, step = swept(wrong * weight, slopes * weight[..., None], shooting.unknown(guess), prior)
         cost = cost.where(square.isfinite().all(-1).all(-1), torch.inf).nan_to_num(torch.inf, torch.inf)
-        found = Closest(replace(guess, moves=None), cost, square)
+        found = Closest(replace(guess, moves=None), cost, square, *shooting.end(path))
         gained = cost < GAIN * (best.cost[going] if best else torch.inf)
         best = best.better(going, found) if best else found
         goes_on = (left < (FAINT if sweep == 1 else HOPEFUL)) & (gained | ((cost > near) & (sweep < FIRST)))
@@ -165,12 +182,12 @@ def _left(wrong: Tensor, window: Window) -> Tensor:
 def _law(found: Paths, told: Laplace) -> tuple[Laplace, Tensor]:
     """With the path's end, but for fields, and of which windows (B,) it can be told. States that are seen at the end
     are as they are seen, and no number of the law."""
-    mean, root, shooting, starts = found.guess.latents, root_of(found.precision), found.shooting, found.shooting.starts
+    closest, mask, starts = found.closest, found.shooting.window.mask, found.shooting.starts
+    mean, root = found.guess.latents, root_of(closest.precision)
     sound = mean.isfinite().all(1)
     if starts:
-        seen = torch.nn.functional.pad(shooting.window.mask[:, -1], (0, starts - shooting.window.mask.shape[2]))
-        end, moves = shooting.end(shooting.path(found.guess))
-        sound = sound & end.isfinite().all(1) & moves.flatten(1).isfinite().all(1)
-        end, moves = end.masked_fill(seen, torch.nan), moves.masked_fill(seen[..., None], 0.0)
+        seen = torch.nn.functional.pad(mask[:, -1], (0, starts - mask.shape[2]))
+        sound = sound & closest.end.isfinite().all(1) & closest.moves.flatten(1).isfinite().all(1)
+        end, moves = closest.end.masked_fill(seen, torch.nan), closest.moves.masked_fill(seen[..., None], 0.0)
         mean, root = torch.cat([mean, end], 1), torch.cat([root[:, :-starts], moves @ root], 1)
     return Laplace(mean, root, told.misfit, told.free, starts), sound

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -33,17 +34,30 @@ CARRIED, HOPEFUL, HOPELESS = range(3)
 Solve = Callable[[Tensor], Solution]
 
 
-def collocated(solve: Solve, numbers: Tensor, exact: Tensor) -> Solution:
-    """Paths of D members of each of N trajectories (D * N), draw after draw, with as few of them solved as will do.
+class Solved(NamedTuple):
+    """`values` (D, N, T, S, *grid) and `status` (D, N) of D members of each of N trajectories."""
 
-    `solve` gives the paths (B, T, S, *grid) of some members by their places (B,) among all; `numbers` (D, N, C) are
-    what members differ by; `exact` (S, *grid or ones) is the root mean square error that sums may have at any time.
+    values: Tensor
+    status: Tensor
+
+    @staticmethod
+    def of(solution: Solution, draws: int) -> Solved:
+        """Of all members, draw after draw."""
+        return Solved(solution.values.unflatten(0, (draws, -1)), solution.status.unflatten(0, (draws, -1)))
+
+
+def collocated(solve: Solve, numbers: Tensor, exact: Tensor) -> Solved:
+    """Paths of D members of each of N trajectories, with as few of them solved as will do.
+
+    `solve` gives the paths (B, T, S, *grid) of some members by their places (B,) among all, draw after draw; `numbers`
+    (D, N, C) are what members differ by; `exact` (S, *grid or ones) is the root mean square error that sums may have
+    at any time.
     """
     draws, count, _ = numbers.shape
     differing = (numbers != numbers[:1]).flatten(0, 1).any(0)
     levels = list(_levels(draws, int(differing.sum())))
     if not levels:
-        return solve(torch.arange(draws * count, device=numbers.device))
+        return Solved.of(solve(torch.arange(draws * count, device=numbers.device)), draws)
     paths, rest = _Paths(solve, numbers[..., differing], exact), []
     left, known = torch.arange(count, device=numbers.device), 0
     for degree, size in levels:
@@ -53,7 +67,7 @@ def collocated(solve: Solve, numbers: Tensor, exact: Tensor) -> Solution:
         rest.append(paths.members(left[judged == HOPELESS], slice(size, None)))
         left, known = left[judged == HOPEFUL], size
     paths.solve(torch.cat([*rest, paths.members(left, slice(known, None))]))
-    return Solution(paths.values, paths.status, paths.steps)
+    return Solved(paths.values.transpose(0, 1), paths.status.T)
 
 
 def _levels(draws: int, numbers: int) -> Iterator[tuple[int, int]]:
@@ -65,36 +79,38 @@ def _levels(draws: int, numbers: int) -> Iterator[tuple[int, int]]:
 
 
 class _Paths:
-    """What is known of the paths so far; members of each trajectory are solved in an `order` (N, D)."""
+    """What is known of the paths so far (N, D, T, S, *grid): in memory all of a trajectory are one after another.
+    Members of each are solved in an `order` (N, D)."""
 
     def __init__(self, solve: Solve, numbers: Tensor, exact: Tensor) -> None:
         self.way, self.exact = solve, exact
         self.places = _whitened(numbers.transpose(0, 1).double().nan_to_num(0.0, 0.0, 0.0))
         self.order = _order(self.places)
         self.values = self.status = torch.empty(0)
-        self.steps = 0
 
     def members(self, rows: Tensor, which: slice) -> Tensor:
-        """Places among all of some members of trajectories `rows` (n,)."""
-        return self._among_all(rows, self.order[rows, which]).flatten()
+        """Some members (k, 2) of trajectories `rows` (n,): the trajectory, and which it is of these."""
+        chosen = self.order[rows, which]
+        return torch.stack([rows[:, None].expand_as(chosen), chosen], 2).flatten(0, 1)
 
     def solve(self, members: Tensor) -> None:
         if not len(members):
             return
-        found = self.way(members)
+        rows, draws = members.unbind(1)
+        found = self.way(draws * len(self.order) + rows)
         if not len(self.status):
-            self.values = found.values.new_empty(self.order.numel(), *found.values.shape[1:])
-            self.status = found.status.new_empty(self.order.numel())
-        self.values[members], self.status[members] = found.values, found.status
-        self.steps = max(self.steps, found.steps)
+            self.values = found.values.new_empty(*self.order.shape, *found.values.shape[1:])
+            self.status = found.status.new_empty(self.order.shape)
+        self.values[rows, draws], self.status[rows, draws] = found.values, found.status
 
     def carry(self, rows: Tensor, degree: int, size: int) -> None:
         """Sums of the first `size` members become the paths of the others, for some trajectories at a time."""
         draws, numbers = self.order.shape[1], self.places.shape[2]
         for some in rows.split(max(1, TERMS_AT_ONCE // (draws * math.comb(numbers + degree, degree)))):
-            given, others = self.order[some].split([size, draws - size], 1)
-            places = self._among_all(some, others)
-            self.values[places], self.status[places] = self._summed(some, degree, given, others), int(Status.SOLVED)
+            given = self.order[some, :size]
+            known = self.values[some[:, None], given]
+            self.values[some] = self._summed(some, degree, given, torch.arange(draws, device=some.device))
+            self.values[some[:, None], given], self.status[some] = known, int(Status.SOLVED)
 
     def judged(self, rows: Tensor, degree: int, size: int, highest: int) -> Tensor:
         """What to do with each trajectory (n,). If a degree more gains no more than this one did, and the highest would
@@ -109,22 +125,19 @@ class _Paths:
         solved = self.order[rows, :size]
         checks = torch.arange(size, device=rows.device) % CHECKS == CHECKS - 1
         found = self._summed(rows, degree, solved[:, ~checks], solved[:, checks])
-        wrong = (found - self.values[self._among_all(rows, solved[:, checks])]).nan_to_num(0.0)
+        wrong = (found - self.values[rows[:, None], solved[:, checks]]).nan_to_num(0.0)
         miss = (wrong.square().mean(1).sqrt() / self.exact).flatten(1).amax(1)
-        failed = (self.status[self._among_all(rows, solved)] != int(Status.SOLVED)).any(1)
+        failed = (self.status[rows[:, None], solved] != int(Status.SOLVED)).any(1)
         return miss.masked_fill(failed, torch.inf)
 
     def _summed(self, rows: Tensor, degree: int, given: Tensor, wanted: Tensor) -> Tensor:
-        """Paths (n, k, T, S, *grid) of members `wanted` (n, k) from those of members `given`."""
+        """Paths (n, k, T, S, *grid) of members `wanted`, (n, k) or (k,), from those of members `given` (n, m)."""
         terms = [_terms(self.places[rows[:, None], members], degree) for members in (given, wanted)]
-        known = self.values[self._among_all(rows, given)]
+        known = self.values[rows[:, None], given]
         flat = known.flatten(2)
         middle = flat.mean(1, keepdim=True)  # of which weights lose no digit
         found = torch.baddbmm(middle, _weights(*terms).to(flat), flat - middle)
-        return found.reshape(*wanted.shape, *known.shape[2:])
-
-    def _among_all(self, rows: Tensor, members: Tensor) -> Tensor:
-        return members * len(self.order) + rows[:, None]
+        return found.unflatten(2, known.shape[2:])
 
 
 def _whitened(numbers: Tensor) -> Tensor:

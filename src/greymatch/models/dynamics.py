@@ -172,12 +172,16 @@ class Dynamics(nn.Module):
 
     def velocity(self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None = None) -> Tensor:
         """d(phase)/dt, what a solver integrates."""
-        parts = self.parts(t, phase, latents, u)
+        return self.moved(phase, self.parts(t, phase, latents, u))
+
+    def moved(self, phase: Tensor, parts: Parts) -> Tensor:
+        """d(phase)/dt, from its highest derivative."""
         if self.physics.order == 1:
             return parts.total
-        moving = phase.narrow(-1 - len(self.physics.grid), len(self.physics.states), len(self.physics.states))
+        axis, states = -1 - len(self.physics.grid), len(self.physics.states)
+        moving = phase.narrow(axis, states, states)
         moving = moving if parts.drift is None else moving + parts.drift
-        return torch.cat([moving, parts.total], -1 - len(self.physics.grid))
+        return torch.cat([moving.movedim(axis, 0), parts.total.movedim(axis, 0)]).movedim(0, axis)
 
     def _extra(self, t: Tensor, latents: Latents, u: Tensor | None, known: Tensor) -> Tensor:
         """What the residual sees beside the state: (..., E, 1...) or, with the physics, (..., E, *grid)."""

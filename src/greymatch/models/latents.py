@@ -101,11 +101,10 @@ class Members:
         slack = None if self.slack is None else self.slack[members]
         return Members(self.latents.select(members), self.kick[members], memory, slack)
 
-    def loosened(self, values: Tensor, tolerance: float) -> Tensor:
-        """Solutions (B, T, S, *grid), each as far off as that one may be."""
-        if self.slack is None:
-            return values
-        return values + tolerance * self.slack.reshape(len(values), 1, -1, *(1,) * (values.ndim - 3))
+    def loosen(self, values: Tensor, tolerance: float) -> None:
+        """Make solutions (D, N, T, S, *grid) of members, draw after draw, as far off as each may be."""
+        if self.slack is not None:
+            values += tolerance * self.slack.reshape(*values.shape[:2], 1, -1, *(1,) * (values.ndim - 4))
 
 
 @dataclass(frozen=True)

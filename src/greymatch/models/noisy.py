@@ -6,6 +6,8 @@ not from the last observation. Training needs none of this.
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import torch
 from torch import Tensor
 
@@ -57,4 +59,5 @@ def _through(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor) 
     order = dynamics.physics.order
     spread = window.smooth.covariance.diagonal(dim1=-2, dim2=-1)[..., :order].sqrt()
     reach, phases = ROOM * torch.cat(spread.unbind(-1), 1), Motion.of(window, STENCIL).phase(order)
-    return Shooting.of(dynamics, scales, window, noise.expand(len(phases), -1), phases, reach, STEPS)
+    precise = deepcopy(dynamics).double()
+    return Shooting.of(precise, scales, window, noise.expand(len(phases), -1), phases, reach, STEPS)

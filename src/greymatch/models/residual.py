@@ -175,11 +175,15 @@ class PolynomialField(nn.Module):
         return (product[:, None] * seen.index_select(0, self.scales)).flatten(0, 1)
 
     @property
+    def products(self) -> list[tuple[int, ...]]:
+        """The columns that each of the `plain_terms` multiplies."""
+        one = self.factors[-1][0]
+        return [tuple(column for column in term[:-1] if column < one) for term in self.factors[:: 1 + self.latents]]
+
+    @property
     def singles(self) -> list[int]:
         """Which of the `plain_terms` are one thing that is seen, or the constant 1."""
-        terms = self.factors[:: 1 + self.latents]
-        one = max(max(term) for term in terms)
-        return [place for place, term in enumerate(terms) if sum(column < one for column in term) <= 1]
+        return [place for place, columns in enumerate(self.products) if len(columns) <= 1]
 
     def plain_terms(self, state: Tensor, extra: Tensor) -> Tensor:
         """What the coefficients that do not go with z are multiplied with (..., T), at points without a grid; each

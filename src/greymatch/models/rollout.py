@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.signals import Signals
+from greymatch.models.flow import Flow
 from greymatch.models.latents import Members
 from greymatch.models.march import march
 from greymatch.models.network import Network
@@ -59,25 +60,25 @@ def _solved(
     tolerance: float,
     max_steps: int,
 ) -> Solution:
-    physics = network.physics
-    axes, states = len(physics.grid), len(physics.states)
-    center, unit = (part.reshape(*part.shape, *(1,) * axes) for part in network.scales.phase(physics.order))
-    pushed = network.dynamics.pushed(members.latents)
+    physics, states = network.physics, len(network.physics.states)
+    everyone = Flow.of(network.dynamics, members.latents)
     kicks = torch.nn.functional.pad(members.kick, ((physics.order - 1) * states, 0))
-    kicks = kicks.reshape(*kicks.shape, *(1,) * axes)
+    kicks = kicks.reshape(*kicks.shape, *(1,) * len(physics.grid)) / everyone.unit
 
     def of(rows: Tensor) -> Field:
         """The field of some members, in units of the data."""
-        latents, kick = pushed.select(rows), kicks[rows]
+        flow, kick = everyone.select(rows), kicks[rows]
 
         def field(t: Tensor, scaled: Tensor) -> Tensor:
             u = signals.at(rows, t[:, None])[:, 0].float() if signals else None
-            return (network.dynamics.velocity(t, center + scaled * unit, latents, u) + kick) / unit
+            return flow(t, scaled, u) + kick
 
         return field
 
     phase = members.latents.started(start.phase)
-    scaled, everyone = ((phase - center) / unit).float(), torch.arange(len(times), device=times.device)
+    scaled = ((phase - everyone.center) / everyone.unit).float()
     farthest = max(FARTHEST, 2 * float(scaled.abs().max())) if bool(network.dynamics.open.any()) else torch.inf
-    solution = solve(of(everyone), scaled, start.time, times, tolerance, max_steps, of, farthest)
-    return Solution(center[:states] + solution.values[:, :, :states] * unit[:states], solution.status, solution.steps)
+    rows = torch.arange(len(times), device=times.device)
+    solution = solve(of(rows), scaled, start.time, times, tolerance, max_steps, of, farthest)
+    values = everyone.center[:states] + solution.values[:, :, :states] * everyone.unit[:states]
+    return Solution(values, solution.status, solution.steps)

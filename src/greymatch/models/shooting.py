@@ -15,7 +15,6 @@ A field on a grid has too many cells for such slopes, and few frames: its paths 
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import torch
@@ -25,6 +24,7 @@ from greymatch.data.scaling import Scales
 from greymatch.data.windows import Window
 from greymatch.matching.path import widen
 from greymatch.models.dynamics import Dynamics
+from greymatch.models.flow import Flow
 from greymatch.models.latents import Latents
 from greymatch.models.steps import Steps
 from greymatch.simulation.unroll import unroll
@@ -103,13 +103,11 @@ class Shooting:
         reach: Tensor | None,
         each: int,
     ) -> Shooting:
-        """With `each` steps over a window's usual spacing."""
+        """With `each` steps over a window's usual spacing, of dynamics in double."""
         center, unit = (widen(part, phases[0, 0]).double() for part in scales.phase(dynamics.physics.order))
         reach = None if reach is None else reach.double()
         steps = Steps.of(window, each)
-        return Shooting(
-            deepcopy(dynamics).double(), window, noise.double(), phases.double(), reach, steps, center, unit
-        )
+        return Shooting(dynamics, window, noise.double(), phases.double(), reach, steps, center, unit)
 
     @property
     def starts(self) -> int:
@@ -183,7 +181,9 @@ class Shooting:
         return wrong.masked_fill(~seen, 0.0).flatten(1), slopes.masked_fill(~seen[:, None], 0.0).flatten(2)
 
     def end(self, path: Path) -> tuple[Tensor, Tensor]:
-        """The phase (B, P) at the window's end, and how it moves (B, P, K + P)."""
+        """The phase (B, P) at the window's end, and how it moves (B, P, K + P); of fields nothing (B, 0)."""
+        if self.reach is None:
+            return self.phases.new_zeros(len(self.phases), 0), self.phases.new_zeros(len(self.phases), 0, 0)
         return self.center + path.nodes[:, -1] * self.unit, (path.moves[:, :, -1] * self.unit).mT
 
     def _joined(self, guess: Guess, reach: Tensor) -> Path:
@@ -243,7 +243,7 @@ class Shooting:
         """Where phases (n, B, I, P, *grid) are at the end of some intervals, with latents (n, B, I, K)."""
         free, many = len(self.dynamics.physics.free), len(starts)
         eps, z = latents.flatten(0, 2).tensor_split([free], 1)
-        rows = self.dynamics.pushed(Latents(eps, z))
+        flow = Flow.of(self.dynamics, Latents(eps, z))
         stages = self.steps.stages[:, intervals]
         clock = stages.expand(many, *stages.shape).flatten(0, 2)
         inputs = None if self.steps.inputs is None else self.steps.inputs[:, intervals]
@@ -251,8 +251,7 @@ class Shooting:
         origin = clock[:, 0]
 
         def field(since: Tensor, state: Tensor, u: Tensor | None) -> Tensor:
-            phase = self.center + state.clamp(-FARTHEST, FARTHEST) * self.unit
-            return self.dynamics.velocity(origin + since, phase, rows, u) / self.unit
+            return flow(origin + since, state.clamp(-FARTHEST, FARTHEST), u)
 
         found = unroll(field, starts.flatten(0, 2), clock - origin[:, None], self.steps.count, driven)
         return found[:, 0].reshape(starts.shape)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.signals import Signals
-from greymatch.models.collocation import collocated
+from greymatch.models.collocation import Solved, collocated
 from greymatch.models.latents import Members
 from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
@@ -29,13 +29,6 @@ class Block(NamedTuple):
 
     draws: slice
     rows: slice
-
-
-class Solved(NamedTuple):
-    """`values` (D, N, T, S, *grid) and `status` (D, N) of a block."""
-
-    values: Tensor
-    status: Tensor
 
 
 @dataclass(frozen=True)
@@ -75,15 +68,15 @@ class Solving:
         members = torch.arange(self.draws * len(self.times), device=self.times.device).reshape(self.draws, -1)
         members = members[block.draws, block.rows]
         with torch.no_grad():
-            solution = self._solution(members)
-        values = self.members.select(members.flatten()).loosened(solution.values, self.tolerance).cpu()
-        return Solved(values.reshape(*members.shape, *values.shape[1:]), solution.status.cpu().reshape(members.shape))
+            found = self._found(members)
+            self.members.select(members.flatten()).loosen(found.values, self.tolerance)
+        return Solved(found.values.cpu(), found.status.cpu())
 
-    def _solution(self, members: Tensor) -> Solution:
+    def _found(self, members: Tensor) -> Solved:
         """Of members (D, N), by their places among all: all solved where few cost as much."""
         chosen = members.flatten()
         if self.network.recalls or len(chosen) * self._pixels < FEW:
-            return self._solved(chosen)
+            return Solved.of(self._solved(chosen), len(members))
         spread = self.network.scales.spread
         exact = SUMMED * self.tolerance * spread.reshape(-1, *(1,) * len(self.network.shapes.grid))
         return collocated(lambda some: self._solved(chosen[some]), self._numbers(members), exact)

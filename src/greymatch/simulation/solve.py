@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,10 +12,11 @@ from torch import Tensor
 from greymatch.errors import GreymatchError
 from greymatch.simulation.control import first_size, judged
 from greymatch.simulation.status import Status as Status
-from greymatch.simulation.tsit5 import Flat, Step
+from greymatch.simulation.tsit5 import Flat, Step, columns
 
 Field = Callable[[Tensor, Tensor], Tensor]
-CROWD = 0.8  # fewer than this share of the members on their way: the others are no longer asked
+CROWD = 0.6  # fewer than this share of the members on their way: the others are no longer asked
+MOST_KEPT, NUMBERS_KEPT = 64, 2**22  # steps whose states are told together, and what these may hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +63,18 @@ def solve(
         while flying := flight.go_on():
             if narrowed and flying < CROWD * len(flight.rows):
                 flight.narrow(narrowed)
+        flight.record()
     status = flight.status.masked_fill(~alive, Status.NOT_FINITE)
     values = flight.values.masked_fill((~times.isfinite() | ~alive[:, None])[..., None], torch.nan)
     return Solution(values.reshape(*times.shape, *start.shape[1:]), status, flight.steps)
+
+
+class _Flown(NamedTuple):
+    """A step of all members, from `now` to `after` (B,): the same where it was not taken."""
+
+    step: Step
+    now: Tensor
+    after: Tensor
 
 
 class _Flight:
@@ -91,8 +102,8 @@ class _Flight:
         self.origin, self.clock = origin, clock
         self.end = clock[:, -1] if clock.shape[1] else torch.zeros_like(origin)
         self.now = torch.zeros_like(self.end)
-        self.state = start.flatten(1)
-        self.column = torch.searchsorted(clock, self.now[:, None], right=True)[:, 0]
+        self.state = columns(start.flatten(1))
+        self.flown: list[_Flown] = []
         # at no distance from the start there is nothing to solve, whatever the field
         self.values = torch.where((clock == 0)[..., None], self.state[:, None], self.values)
         # a step that neither the clock nor the state can resolve leads nowhere
@@ -110,9 +121,11 @@ class _Flight:
 
     def narrow(self, narrowed: Callable[[Tensor], Field]) -> None:
         """Forget those that are done."""
+        self.record()
         kept = self._flying().nonzero()[:, 0]
-        for name in ("rows", "origin", "clock", "end", "now", "state", "column", "tiny", "slope", "size"):
+        for name in ("rows", "origin", "clock", "end", "now", "tiny", "size"):
             setattr(self, name, getattr(self, name)[kept])
+        self.state, self.slope = (columns(part[kept]) for part in (self.state, self.slope))
         self._bind(narrowed(self.rows))
 
     def _flying(self) -> Tensor:
@@ -130,30 +143,31 @@ class _Flight:
         sound, exact, factor = judged(step, self.tolerance)
         taken = flying & exact
         after = torch.where(taken, torch.where(size >= left, self.end, self.now + size), self.now)
-        self._record(step, size, after)
+        self.flown.append(_Flown(step, self.now, after))
         self.now = after
         self.state = torch.where(taken[:, None], step.after, self.state)
         self.slope = torch.where(taken[:, None], step.slopes[-1], self.slope)
         self.size = factor * size
         self.steps += 1
+        if len(self.flown) >= min(MOST_KEPT, NUMBERS_KEPT // step.slopes.numel()):
+            self.record()
         self._fail(flying & (after < self.end), sound)
         return count
 
-    def _record(self, step: Step, size: Tensor, after: Tensor) -> None:
-        """The states at all times asked for that were passed."""
-        column = torch.searchsorted(self.clock, after[:, None], right=True)[:, 0].maximum(self.column)
-        passed = column - self.column
-        own = torch.arange(len(passed), device=passed.device)
-        which = torch.repeat_interleave(own, passed)
-        # the n-th time of all that were passed is the first one of its member, and some after it
-        offset = self.column - (passed.cumsum(0) - passed)
-        nth, times = torch.arange(len(which), device=which.device), self.clock.shape[1]
-        asked = self.clock.view(-1).index_select(0, nth + (own * times + offset).index_select(0, which))
-        begun = torch.stack([self.now, size], 1).index_select(0, which)
-        states = step.at(which, (asked - begun[:, 0]) / begun[:, 1])
-        places = nth + (self.rows * times + offset).index_select(0, which)
-        self.values.view(-1, states.shape[1]).index_copy_(0, places, states)
-        self.column = column
+    def record(self) -> None:
+        """The states at all times asked for that were passed since the last time."""
+        if not self.flown:
+            return
+        steps, begun, ended = zip(*self.flown, strict=True)
+        ends = torch.stack(ended, 1)
+        which, column = ((self.clock > begun[0][:, None]) & (self.clock <= ends[:, -1:])).nonzero().unbind(1)
+        # the first step that reaches so far: one that was not taken ends where it began
+        nth = torch.searchsorted(ends, self.clock)[which, column]
+        member = nth * len(ends) + which
+        begin, end = (torch.cat(times)[member] for times in (begun, ended))
+        states = Step.joined(steps).at(member, (self.clock[which, column] - begin) / (end - begin))
+        self.values[self.rows[which], column] = states
+        self.flown = []
 
     def _fail(self, unfinished: Tensor, sound: Tensor) -> None:
         stuck = unfinished & (self.size <= self.tiny)

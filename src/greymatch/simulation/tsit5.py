@@ -5,8 +5,9 @@ The coefficients are those of Ch. Tsitouras, Computers & Mathematics with Applic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -59,12 +60,20 @@ class Step:
     def taken(field: Flat, t: Tensor, state: Tensor, slope: Tensor, dt: Tensor) -> Step:
         """A step `dt` (B,) from time `t` (B,), where the slope is known."""
         size, after = dt.to(state.dtype)[:, None], state
-        slopes = state.new_empty(len(STAGES) + 1, *state.shape)
+        slopes = _room(len(STAGES) + 1, state)
         slopes[0] = slope
         for stage, (node, weights) in enumerate(zip(NODES, STAGES, strict=True), start=1):
             after = torch.addcmul(state, size, _weighted(weights, slopes))
             slopes[stage] = field(t + node * dt, after)
         return Step(state, after, slopes, size)
+
+    @staticmethod
+    def joined(steps: Sequence[Step]) -> Step:
+        """Steps one after another, as if of so many times as many members."""
+        if len(steps) == 1:
+            return steps[0]
+        before, after, size = (torch.cat([getattr(s, name) for s in steps]) for name in ("before", "after", "size"))
+        return Step(before, after, torch.cat([step.slopes for step in steps], 1), size)
 
     def error(self) -> Tensor:
         """What the embedded solution of order 4 differs by (B, N)."""
@@ -81,6 +90,26 @@ class Step:
         return torch.addcmul(state, part, total)
 
 
+def columns(state: Tensor) -> Tensor:
+    """The same (B, N), with what is of the same kind side by side in memory if members have fewer numbers than there
+    are members: what broadcasts over these is then several times as fast."""
+    return state.T.contiguous().T if state.shape[1] < state.shape[0] else state.contiguous()
+
+
+def _room(count: int, like: Tensor) -> Tensor:
+    """For so many (B, N), each in memory as the other is."""
+    if like.is_contiguous():
+        return like.new_empty(count, *like.shape)
+    return like.new_empty(count, *like.T.shape).mT
+
+
 def _weighted(weights: tuple[float, ...], slopes: Tensor) -> Tensor:
     known = slopes[: len(weights)]
-    return (known.new_tensor(weights) @ known.flatten(1)).view(known.shape[1:])
+    rows = known if known.is_contiguous() else known.mT
+    found = (_numbers(weights, rows.dtype, rows.device) @ rows.flatten(1)).view(rows.shape[1:])
+    return found if rows is known else found.T
+
+
+@cache
+def _numbers(weights: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    return torch.tensor(weights, dtype=dtype, device=device)

@@ -120,7 +120,7 @@ class Polish:
     def after(self, path: Path, step: Tensor, own: Tensor) -> Polish:
         """With a `step` (C,) of the numbers, and their `own` (n, K + P) of the windows."""
         steps = torch.cat([own, step.expand(len(own), -1)], 1)
-        found = replace(self.found, guess=self.found.shooting.after(self.found.guess, path, steps))
+        found = self.found.at(self.found.shooting.after(self.found.guess, path, steps))
         return replace(self.moved(step), found=found)
 
     @property

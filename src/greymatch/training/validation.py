@@ -191,8 +191,8 @@ class Validator:
             start = start.select(torch.arange(len(rows), device=rows.device) % len(start))
             signals = self.signals.select(rows) if self.signals else None
             solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
-        values = members.loosened(solution.values, TOLERANCE)
-        values = values.reshape(draws, count, *values.shape[1:])
+        values = solution.values.reshape(draws, count, *solution.values.shape[1:])
+        members.loosen(values, TOLERANCE)
         values = _observed(network, values, generator)
         spread = network.scales.spread.reshape(-1, *(1,) * (values.ndim - 4))
         places = _spread_over(self.seen[:count], JUDGED // draws)
