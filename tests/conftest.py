@@ -34,7 +34,7 @@ from greymatch.training.fit import fit
 from greymatch.weather.fields import FORECAST
 from greymatch.weather.layouts import wb1
 
-COARSE = {2: clean.NEAR, 4: clean.THROUGH}
+COARSE = {2: clean.NEAR}
 HURRIED: dict[ModuleType, dict[str, Any]] = {
     calibration: {"CLOSE": 1.0, "NARROW": 1e9, "DRAWS": 4, "MOST_TRAJECTORIES": 4},
     certainty: {"MOST_TRAJECTORIES": 4},
@@ -44,7 +44,28 @@ HURRIED: dict[ModuleType, dict[str, Any]] = {
     beginning: {"LONGEST": 0.0},
 }
 
-SHARED = ("small_model", "learned", "turned", "alone", "demo", "fitted_by_a_user", "trained", "benched")  # fixtures
+WITH_SMALL_MODEL = (
+    "tests/bench/speed/test_reference_forecast.py",
+    "tests/bench/test_explained.py",
+    "tests/models/test_file",
+    "tests/models/test_share.py",
+    "tests/models/test_warm.py",
+    "tests/systems/test_pendulum.py",
+    "tests/test_evaluation.py",
+    "tests/training/test_fit.py",
+    "tests/training/test_suited.py",
+)
+TOGETHER: dict[str, tuple[str, ...]] = {
+    "small_model": WITH_SMALL_MODEL,
+    "pages": ("tests/docs/",),
+    "weather commands": ("tests/cli/weather/",),
+    "user": ("tests/cli/test_",),
+    "solvers": ("tests/training/test_solver_in_the_loop.py",),
+    "turned": ("tests/training/test_tfm.py",),
+    "alone": ("tests/training/test_ranks.py",),
+    "wheel": ("tests/test_wheel.py",),
+    "simulation": ("tests/weather/simulation/",),
+}
 
 Damped = tuple[Network, Trajectories, Tensor, Tensor]
 
@@ -66,13 +87,20 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore::greymatch.models.share.ResidualTookOverWarning")
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share what takes long to make run in one process, which makes it once."""
-    for item in items:
-        names = [name for name in SHARED if name in getattr(item, "fixturenames", ())]
-        if names and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(names[0]))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests that share what takes long to make run in one process, which makes it once.
+
+    For `--dist loadgroup`, whose own marks do nothing with pytest 9.2 and xdist 3.8: they go by names of tests that
+    pytest no longer reads.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((group for group, files in TOGETHER.items() if nodeid.startswith(files)), nodeid)
+
+    return Together(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture

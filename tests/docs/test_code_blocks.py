@@ -59,7 +59,6 @@ def commands() -> list[Any]:
     return found
 
 
-@pytest.mark.xdist_group("pages")  # in one process, where pages share what they fit
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
 def test_python_blocks_run(page: Path) -> None:

@@ -12,7 +12,7 @@ pytest.importorskip("dinosaur")
 from greymatch.weather.simulation.forcing import DAY, Strength, Sun
 from greymatch.weather.simulation.model import Model
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.xdist_group("simulation")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 LAT = np.arange(32) * 5.625 - 87.1875
 NORTH, TROPICS = (LAT > 30) & (LAT < 70), np.abs(LAT) < 60
 JANUARY, JULY = 15, 196

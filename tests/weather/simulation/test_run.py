@@ -13,7 +13,7 @@ from greymatch.weather.read import read
 from greymatch.weather.simulation import run
 from greymatch.weather.simulation.run import Recipe, simulate
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.xdist_group("simulation")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 RECIPE = Recipe(seed=1, spin_up=2)
 BOTH = ("wb1", "wb2")
 
