@@ -26,7 +26,7 @@ HIGHEST = 4  # degree
 FOR_EACH, BESIDE = 3, 8  # members solved for each term of a polynomial, and some more
 CHECKS = 3  # one of so many of them
 SHARE = 0.25  # of the members that are solved at most, unless all of them are
-TERMS_AT_ONCE = 2**23
+NUMBERS_AT_ONCE = 2**21  # of terms or of sums: more leave a processor's caches
 NOTHING = 1e-9  # in units of the variance that coordinates have
 RIDGE = 1e-12
 SLACK = 3.0  # of what is foreseen of higher degrees
@@ -106,7 +106,8 @@ class _Paths:
     def carry(self, rows: Tensor, degree: int, size: int) -> None:
         """Sums of the first `size` members become the paths of the others, for some trajectories at a time."""
         draws, numbers = self.order.shape[1], self.places.shape[2]
-        for some in rows.split(max(1, TERMS_AT_ONCE // (draws * math.comb(numbers + degree, degree)))):
+        each = max(math.comb(numbers + degree, degree), self.values[0, 0].numel())
+        for some in rows.split(max(1, NUMBERS_AT_ONCE // (draws * each))):
             given = self.order[some, :size]
             known = self.values[some[:, None], given]
             self.values[some] = self._summed(some, degree, given, torch.arange(draws, device=some.device))

@@ -139,7 +139,7 @@ class Physics:
         self._check_keys(returned)
         shape = x.select(-1 - axes, 0).shape
         parts = [self._full(name, returned[name], shape, x) for name in self.states]
-        return torch.stack(parts, -1 - axes)
+        return torch.stack(parts, -1 - axes) if len(parts) > 1 else parts[0].unsqueeze(-1 - axes)
 
     def _check_keys(self, returned: object) -> None:
         if not isinstance(returned, Mapping):

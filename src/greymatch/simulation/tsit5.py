@@ -62,9 +62,10 @@ class Step:
         size, after = dt.to(state.dtype)[:, None], state
         slopes = _room(len(STAGES) + 1, state)
         slopes[0] = slope
-        for stage, (node, weights) in enumerate(zip(NODES, STAGES, strict=True), start=1):
+        clock = torch.addcmul(t, _numbers(NODES, dt.dtype, dt.device)[:, None], dt).unbind()
+        for stage, (now, weights) in enumerate(zip(clock, STAGES, strict=True), start=1):
             after = torch.addcmul(state, size, _weighted(weights, slopes))
-            slopes[stage] = field(t + node * dt, after)
+            slopes[stage] = field(now, after)
         return Step(state, after, slopes, size)
 
     @staticmethod
