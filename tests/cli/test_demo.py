@@ -43,6 +43,9 @@ def test_demo_leaves_everything_and_says_whether_it_won(demo) -> None:
     assert ("beat every reference" in done.out) == result["beats_references"]
     assert all(Path(path).exists() for path in result["files"].values())
     assert all(word in done.out for word in ("▶ vgb-dm", "hold", "physics only", "omega", "Share of the known physics"))
+    assert "What was missing" in done.out
+    assert result["missing"].splitlines()[0] in done.out
+    assert "= known" in (folder / "report.html").read_text()
     errors = [scores["mse"] for scores in result["references"].values()]
     assert result["beats_references"] == (result["scores"]["mse"] < min(errors))
 

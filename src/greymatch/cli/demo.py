@@ -5,10 +5,12 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from greymatch.cli.advising import advised
 from greymatch.cli.files import folder
 from greymatch.cli.options import Draws, Json, Quiet
 from greymatch.cli.output import Output
@@ -18,6 +20,7 @@ from greymatch.errors import GreymatchError
 if TYPE_CHECKING:
     from greymatch.data.trajectories import Trajectories
     from greymatch.evaluation import Evaluation
+    from greymatch.explain.advice import Advice
     from greymatch.models.greybox import GreyBox
     from greymatch.systems.system import System
     from greymatch.training.progress import Meter
@@ -35,7 +38,8 @@ def command(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Learn a damped pendulum whose friction is unknown, forecast it, and compare with trivial references.
+    """Learn a damped pendulum whose friction is unknown, say what was missing, forecast it, and compare with trivial
+    references.
 
     Ends with code 0 if the model beat every reference, else 1. A demo that was stopped goes on where it was.
     """
@@ -50,11 +54,14 @@ def command(
     demo = Demo(system_named(SYSTEM), folder(out), minutes, seed, draws)
     output.note(f"{demo.system.title}: making data, then training for {minutes:g} minutes")
     data = demo.system.data("train")
-    evaluation = demo.evaluated(demo.fitted(data, quiet), data)
-    result = described(evaluation) | {"files": demo.save(evaluation, data)}
+    model = demo.fitted(data, quiet)
+    output.note("asking what was missing, and forecasting")
+    advice, evaluation = advised(model, data, output), demo.evaluated(model, data)
+    missing = str(advice.explanation) if advice else "not explained"
+    result = described(evaluation) | {"missing": missing, "files": demo.save(evaluation, data, advice)}
     write_json(out / "result.json", result)
     written = "\n".join(f"  {name:9} {path}" for name, path in result["files"].items())
-    output.show(*shown(evaluation), f"Written:\n{written}")
+    output.show(*shown(evaluation), f"What was missing:\n{indent(missing, '  ')}", f"Written:\n{written}")
     output.finish(result)
     raise typer.Exit(0 if evaluation.beats_references else 1)
 
@@ -98,7 +105,7 @@ class Demo:
         test = self.system.data("test")
         return evaluate(model, test, self.system.given, data, self.system, draws=self.draws, seed=self.seed)
 
-    def save(self, evaluation: Evaluation, data: Trajectories) -> dict[str, str]:
+    def save(self, evaluation: Evaluation, data: Trajectories, advice: Advice | None) -> dict[str, str]:
         from greymatch.data.write import write
         from greymatch.report.build import write_report
 
@@ -108,7 +115,7 @@ class Demo:
             "model": evaluation.model.save(self.out / "model.safetensors"),
             "forecast": write(evaluation.forecast, self.out / "forecast.nc"),
             "test": write(evaluation.test, self.out / "test.nc"),
-            "report": write_report(evaluation, self.out / "report.html", metrics=metrics, **about),
+            "report": write_report(evaluation, self.out / "report.html", metrics=metrics, advice=advice, **about),
             "result": self.out / "result.json",
         }
         return {name: str(path) for name, path in paths.items()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greymatch.cli.advising import advised
 from greymatch.cli.columns import Columns
 from greymatch.cli.files import load_model, ready
 from greymatch.cli.options import Draws, Json, Model, PhysicsFile, Quiet, Seed
@@ -17,7 +18,6 @@ from greymatch.errors import GreymatchError
 
 if TYPE_CHECKING:
     from greymatch.data.trajectories import Trajectories
-    from greymatch.explain.advice import Advice
     from greymatch.models.greybox import GreyBox
     from greymatch.systems.system import System
 
@@ -79,21 +79,10 @@ def command(
         system=built_in,
         metrics=metrics if metrics.exists() else None,
         command=typed(),
-        advice=_advice(box, judged.train, output) if explain else None,
+        advice=advised(box, judged.train, output) if explain else None,
     )
     output.show(*shown(evaluation), f"report: {path}")
     output.finish(described(evaluation) | {"report": str(path)})
-
-
-def _advice(model: GreyBox, train: Trajectories | None, output: Output) -> Advice | None:
-    """Nothing where there is no training data, or a residual that cannot be explained: that is told."""
-    from greymatch.explain.advice import advise
-
-    try:
-        return None if train is None else advise(model, train)
-    except GreymatchError as error:
-        output.note(f"the residual is not explained: {error}")
-        return None
 
 
 def _judged(
