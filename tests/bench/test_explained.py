@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from greymatch.bench.explained import explained, forecasts
+from greymatch.bench.explained import explained, forecasts, terms
 from greymatch.bench.plan import Run
 from greymatch.bench.splits import Splits
 from greymatch.data.write import write
@@ -57,8 +57,10 @@ def test_the_right_term_is_told_with_its_error(asked, system: System, splits: Sp
     assert found["forecasts"]["refitted"]["once"]["mse"] < 1e-5
 
 
-def test_another_term_is_not_right_and_has_no_error(asked, system: System, splits: Splits, given: Run) -> None:
-    found = explained(asked, splits, replace(system, missing={"b": {"a": lambda p: -p["d"]}}), given)
+def test_another_term_is_not_right_and_has_no_error(asked, system: System, splits: Splits) -> None:
+    explanation = asked.explain(splits.train)
+    refitted = explanation.refit(splits.train, splits.val)
+    found = terms(explanation, refitted, splits.test, replace(system, missing={"b": {"a": lambda p: -p["d"]}}))
     assert not found["right"]
     assert found["terms"]["b"]["b"].keys() == {"median"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -133,12 +132,10 @@ def _check_function(physics: Physics, data: Trajectories, settings: Settings) ->
 
 
 def _of_physics(physics: Physics, data: Trajectories, settings: Settings) -> list[Finding]:
-    with warnings.catch_warnings():  # forward-mode differentiation makes PyTorch script what it deprecates
-        warnings.simplefilter("ignore", DeprecationWarning)
-        points = Points.of(physics, data, settings)
-        found = physics_rules.size(points) + physics_rules.movement(points) + physics_rules.twins(points)
-        if not physics.free:
-            return found
-        fits = confounding(points)
-        found += physics_rules.priors(points, fits.alone, fits.beside)
-        return found + [one.finding() for one in fits.confounded]
+    points = Points.of(physics, data, settings)
+    found = physics_rules.size(points) + physics_rules.movement(points) + physics_rules.twins(points)
+    if not physics.free:
+        return found
+    fits = confounding(points)
+    found += physics_rules.priors(points, fits.alone, fits.beside)
+    return found + [one.finding() for one in fits.confounded]

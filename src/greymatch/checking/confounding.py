@@ -8,7 +8,6 @@ without the other terms.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 from greymatch.checking.estimate import Estimate, estimate
@@ -63,9 +62,7 @@ def confounded(physics: Physics, data: Trajectories, settings: Settings) -> list
     """Of a physics on its data; none where no parameter is free."""
     if not physics.free:
         return []
-    with warnings.catch_warnings():  # forward-mode differentiation makes PyTorch script what it deprecates
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return confounding(Points.of(physics, data, settings)).confounded
+    return confounding(Points.of(physics, data, settings)).confounded
 
 
 def confounding(points: Points) -> Fits:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.func import jvp
 
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
@@ -64,8 +63,16 @@ class Points:
 
     def slopes(self, eps: Tensor) -> list[Tensor]:
         """How each parameter moves that, for one standard deviation of its prior: (N, M, S, *grid) each."""
-        axes = torch.eye(eps.shape[1], dtype=eps.dtype)
-        return [jvp(self.known, (eps,), (axis.expand_as(eps),))[1].double() for axis in axes]
+        with torch.enable_grad():
+            at = eps.detach().requires_grad_()
+            value = self.known(at)
+            if not value.requires_grad:
+                return [torch.zeros_like(value).double() for _ in range(eps.shape[1])]
+            # what goes back is linear in the weights of the values, and its own derivative goes forwards
+            weights = torch.zeros_like(value, requires_grad=True)
+            (back,) = torch.autograd.grad(value, at, weights, create_graph=True)
+            axes = torch.eye(eps.shape[1], dtype=eps.dtype)
+            return [torch.autograd.grad(back, weights, one.expand_as(at), retain_graph=True)[0].double() for one in axes]
 
     def middle(self) -> Tensor:
         """The latent parameters (N, L) of the prior's middle."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from inspect import unwrap
 from typing import Any, Protocol
 
 import torch
@@ -97,7 +98,19 @@ def forget_gradients(optimizer: Weighted) -> None:
         weight.grad = None
 
 
+class Adam(torch.optim.AdamW):
+    """PyTorch's, called as it is: what keeps the compiler out of it loads the compiler first, which takes seconds."""
+
+    add_param_group = unwrap(torch.optim.AdamW.add_param_group)
+    state_dict = unwrap(torch.optim.AdamW.state_dict)
+    load_state_dict = unwrap(torch.optim.AdamW.load_state_dict)
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        return unwrap(torch.optim.AdamW.step)(self, closure)
+
+
 def adamw(weights: Iterable[Tensor], settings: TrainingSettings) -> torch.optim.AdamW:
     weights = list(weights)
     fused = all(weight.device.type in FUSED for weight in weights)
-    return torch.optim.AdamW(weights, lr=settings.rate, weight_decay=settings.decay, fused=fused)
+    return Adam(weights, lr=settings.rate, weight_decay=settings.decay, fused=fused)

@@ -1,12 +1,23 @@
 from __future__ import annotations
 
+from types import ModuleType
+from typing import Any
+
 import pytest
 
-from greymatch.bench.speed import training
+from greymatch.bench.speed import fitted, forecasting, scaling, training
 from greymatch.bench.speed.sizes import Sizes
 from greymatch.bench.speed.suite import PARTS, checked_parts, measure
 from greymatch.cli.bench.speed import ALL
 from greymatch.errors import GreymatchError
+
+# what is measured is all run, with fewer and less of it
+SMALLER: dict[ModuleType, dict[str, Any]] = {
+    training: {"FIELDS": 3},
+    fitted: {"TRAJECTORIES": 12, "VALIDATION": 4},
+    forecasting: {"TOLERANCES": [1e-4, 1e-5]},
+    scaling: {"TRAJECTORIES": 2, "DRAWS": 4, "TIMES": 8},
+}
 
 
 def test_the_command_offers_every_part() -> None:
@@ -24,6 +35,9 @@ def test_parts_that_are_not_there_are_refused() -> None:
 def test_every_part_that_needs_a_model_runs(tiny: Sizes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "GOALS", {"lorenz": 6.0})  # a field is trained on among the convolutions
     monkeypatch.setattr(training, "WIDE", {"residual.kernel": 3, "training.batch": 2, "residual.width": 4})
+    for module, changes in SMALLER.items():
+        for name, value in changes.items():
+            monkeypatch.setattr(module, name, value)
     parts = [list(measure(part, tiny))[-1] for part in ("training", "convolutions", "forecast", "scaling")]
     found = [one for part in parts for one in part.measured]
     cases = [one.case for one in found]

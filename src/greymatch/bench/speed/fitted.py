@@ -12,6 +12,7 @@ from greymatch.systems import SYSTEMS
 from greymatch.training.fit import fit
 
 SYSTEM = "pendulum"
+TRAJECTORIES, VALIDATION = 100, 20
 
 
 @cache
@@ -19,7 +20,7 @@ def fitted(steps: int) -> GreyBox:
     """What a forecast costs hardly depends on how well it was learned: a few hundred steps are enough."""
     system = SYSTEMS[SYSTEM]
     settings = system.settings().updated({"training.minutes": None, "training.steps": steps, "training.validations": 1})
-    train, validation = system.data("train", trajectories=100), system.data("val", trajectories=20)
+    train, validation = system.data("train", trajectories=TRAJECTORIES), system.data("val", trajectories=VALIDATION)
     return fit(system.physics, train, validation, settings=settings, quiet=True)
 
 

@@ -28,6 +28,7 @@ PARTS_OF_A_FIT = (
 )
 FEW = 4  # to validate on: what is judged at the end of a fit is not what is measured
 PLAIN = 0.1  # of a fit's time, for which the plain loop is measured before and after it
+FIELDS = 20  # trajectories of them
 WIDE = {"residual.kernel": 3}  # so that the residual is a convolution, not a net for each cell
 LOW = {"training.precision": "bf16-mixed", "training.channels_last": True}
 
@@ -110,7 +111,7 @@ def fitted_rate(begun: GreyBox, data: Trajectories | Store, validation: Trajecto
 def convolutions(sizes: Sizes) -> Iterator[Measured]:
     """Convolutions in bfloat16 with channels last, beside float32 with channels first, which is what presets take."""
     system = SYSTEMS["reaction_diffusion"]
-    data, settings = system.data("train", trajectories=min(20, _count(system))), system.settings()
+    data, settings = system.data("train", trajectories=min(FIELDS, _count(system))), system.settings()
     wide = settings.updated(WIDE)
     with tempfile.TemporaryDirectory() as folder:
         ways = {
