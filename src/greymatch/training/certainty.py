@@ -18,6 +18,7 @@ from greymatch.data.windows import Window, spread_windows
 from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network, Sight
 from greymatch.models.whole import Recordings
+from greymatch.simulation.sixth import ORDER
 
 LEVEL, NORMAL = 0.9, 1.6449  # a share of trajectories, and within how many standard deviations a normal law has it
 DRAWS, MOST_TRAJECTORIES, POINTS = 24, 256, 48
@@ -143,14 +144,14 @@ class Beginnings:
 
     def step_errors(self) -> Tensor:
         """Standard deviations (L,): what the steps of paths make answers wrong by, all windows of a trajectory alike.
-        Fewer steps tell, since the error of Runge-Kutta falls with their fourth power."""
+        Fewer steps tell, since the error of Runge-Kutta falls with their sixth power."""
         rows = self.near.isfinite().nonzero()[:STEPPED, 0]
         own = self.own.select(rows)
         coarse, near = self.network.trace(self.window.select(rows), own, self.amplitude[rows], COARSER)
         gaps = (coarse.latents().eps - own.latents().eps).abs()[near.isfinite()]
         if not len(gaps):
             return torch.zeros_like(self.network.blind)
-        return (gaps.quantile(LEVEL, 0) / (COARSER**4 - 1) / NORMAL).to(self.network.blind)
+        return (gaps.quantile(LEVEL, 0) / (COARSER**ORDER - 1) / NORMAL).to(self.network.blind)
 
     def least_factor(self) -> float:
         """Windows agree on what is wrong with a law, too: they are believed to be far surer than they claim only if
