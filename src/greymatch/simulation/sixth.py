@@ -1,4 +1,4 @@
-"""Butcher's Runge-Kutta method of order six: half as many steps as order four takes, and errors a thousandth as large."""
+"""Butcher's Runge-Kutta method of order six: with fewer calls of a field than order four it comes far nearer."""
 
 from __future__ import annotations
 
