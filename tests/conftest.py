@@ -34,7 +34,7 @@ from greymatch.training.fit import fit
 from greymatch.weather.fields import FORECAST
 from greymatch.weather.layouts import wb1
 
-COARSE = {2: clean.NEAR}
+COARSE = {1: clean.NEAR}
 HURRIED: dict[ModuleType, dict[str, Any]] = {
     calibration: {"CLOSE": 1.0, "NARROW": 1e9, "DRAWS": 4, "MOST_TRAJECTORIES": 4},
     certainty: {"MOST_TRAJECTORIES": 4},

@@ -61,7 +61,7 @@ def test_it_moves_with_latents_and_starts_as_its_slopes_say(known: Damped, seed:
     torch.testing.assert_close(shooting.path(solved).nodes, moved.nodes, atol=1e-5, rtol=0)
 
 
-def test_errors_fall_with_the_fourth_power_of_the_steps(known: Damped):
+def test_errors_fall_with_the_sixth_power_of_the_steps(known: Damped):
     network, data, k, d = known
     wide = Trajectories(data.states, data.times[:, ::8], data.values[:, ::8], data.mask[:, ::8], data.labels)
     errors = []
@@ -70,8 +70,8 @@ def test_errors_fall_with_the_fourth_power_of_the_steps(known: Damped):
         shooting = through(network, window, each)
         wrong, _ = shooting.misfit(shooting.path(shooting.guess(true_latents(k, d))))
         errors.append(float(wrong.abs().max()))
-    assert 10 < errors[0] / errors[1] < 24
-    assert 10 < errors[1] / errors[2] < 24
+    assert 40 < errors[0] / errors[1] < 100
+    assert 40 < errors[1] / errors[2] < 100
 
 
 def test_a_field_that_is_not_linear_is_found_by_moving_its_nodes(greybox):

@@ -23,10 +23,10 @@ def oscillator_error(substeps: int) -> float:
     return float((phase - exact).abs().max())
 
 
-def test_the_error_falls_with_the_fourth_power_of_the_step():
-    errors = [oscillator_error(substeps) for substeps in (8, 16, 32)]
+def test_the_error_falls_with_the_sixth_power_of_the_step():
+    errors = [oscillator_error(substeps) for substeps in (4, 8, 16)]
     orders = [math.log2(coarse / fine) for coarse, fine in itertools.pairwise(errors)]
-    assert all(3.8 < order < 4.2 for order in orders)
+    assert all(5.8 < order < 6.2 for order in orders)
 
 
 def test_the_start_comes_back_and_uneven_times_are_met():

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from greymatch.simulation.tsit5 import ERROR, INTERPOLANT, NODES, STAGES, Step, columns
+from greymatch.simulation.slopes import columns
+from greymatch.simulation.tsit5 import ERROR, INTERPOLANT, NODES, STAGES, Step
 
 DOUBLE = torch.float64
 STARTS = torch.linspace(1.0, 5.0, 9, dtype=DOUBLE)

@@ -10,12 +10,14 @@ import pytest
 import torch
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Window
+from greymatch.data.windows import Window, spread_windows
+from greymatch.models import clean
+from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
 from greymatch.training.beginning import Beginning
-from greymatch.training.certainty import AGREED, DRAWS, ROUNDING, calibrate_parameters
+from greymatch.training.certainty import AGREED, DRAWS, ROUNDING, Beginnings, calibrate_parameters
 
 MISSING = 0.5  # of the decays
 Damped = tuple[Network, Trajectories, torch.Tensor, torch.Tensor]
@@ -41,6 +43,16 @@ class Guessing:
         return centre + self.claimed * torch.randn(draws, count, len(self.wrong), generator=generator)
 
 
+class Asked(Guessing):
+    """The same of windows that are asked themselves, and have a law of their own."""
+
+    def look(self, window: Window) -> SimpleNamespace:
+        generator, count = torch.Generator().manual_seed(0), len(window.times)
+        mean = self.wrong * torch.randn(count, len(self.wrong), generator=generator)
+        root = torch.diag(self.claimed).expand(count, -1, -1)
+        return SimpleNamespace(own=Laplace(mean, root, mean[:, 0], len(self.wrong)), near=None)
+
+
 def doubt(network: Guessing, data: Trajectories) -> list[float]:
     calibrate_parameters(network, data)  # pyright: ignore[reportArgumentType]
     return network.doubt.tolist()
@@ -62,6 +74,11 @@ def test_claims_that_are_too_modest_are_trusted_more(decays: Callable[..., Traje
 def test_agreement_of_windows_that_are_told_nothing_makes_none_surer(decays: Callable[..., Trajectories]):
     """As of a parameter that the physics does not use, or an encoder that has learned nothing: all give the prior."""
     assert doubt(Guessing(wrong=[1e-6], claimed=[1.0]), decays(60)) == [1.0]
+
+
+def test_windows_that_are_asked_tell_their_law_themselves(decays: Callable[..., Trajectories]):
+    """No draws of it are needed, whose spread errs by a third."""
+    assert doubt(Asked(wrong=[0.06], claimed=[0.02]), decays(250)) == pytest.approx([3.0], rel=0.15)
 
 
 def test_what_cannot_be_credited_hides_nothing(decays: Callable[..., Trajectories]):
@@ -129,9 +146,10 @@ def test_windows_that_agree_are_believed_as_far_as_the_law_leaves_nothing(known:
     assert float(network.doubt.min()) >= AGREED
 
 
-def test_what_steps_of_paths_err_by_is_known(known: Damped):
+def test_what_steps_of_paths_err_by_is_known(known: Damped, monkeypatch: pytest.MonkeyPatch):
     """All windows of one trajectory err by it alike, so that none disagrees with another."""
     network, data, k, _ = known
+    monkeypatch.setattr(clean, "STEPS", {1: clean.NEAR, 2: clean.THROUGH})  # with more there is only rounding
     network.refined.fill_(1.0)
     calibrate_parameters(network, data)
     with torch.no_grad():
@@ -140,6 +158,19 @@ def test_what_steps_of_paths_err_by_is_known(known: Damped):
     wrong = (eps.mean(0) - (k - 2) / 0.4).abs()
     assert float(wrong.max()) < 1e-7  # far below what single precision tells apart
     assert 0.2 < float(wrong.quantile(0.9) / (1.645 * network.blind[0])) < 2.0
+
+
+def test_errors_of_steps_count_once(known: Damped):
+    """Windows that err by them differently disagree, and are in doubt already."""
+    network, data, _, _ = known
+    window, there = spread_windows(data, network.settings.window)
+    with torch.no_grad():
+        first = Beginnings.of(network, window, network.look(window, refine=True), there)
+    assert first is not None
+    network.doubt.zero_()
+    assert bool((first.step_errors() > 0).all())
+    network.doubt.fill_(1.0)
+    assert first.step_errors().tolist() == [0.0]
 
 
 class Flawed(torch.nn.Module):

@@ -21,11 +21,12 @@ from greymatch.models.dynamics import Dynamics
 from greymatch.models.laplace import Laplace, root_of, swept
 from greymatch.models.motion import Motion
 from greymatch.models.shooting import Guess, Shooting
+from greymatch.simulation.sixth import ORDER
 
 FAINT, HOPEFUL = 0.3, 0.03  # misfit relative to a window's spread, of a path that is worth a step, a search,
 NEAR, THROUGH = 1e-3, 1e-5  # that is worth more steps, and that goes through
-STEPS = {2: NEAR, 16: THROUGH}  # over a window's usual spacing, and how near they must bring a path
-FIELD_STEPS = {2: NEAR, 8: THROUGH}
+STEPS = {1: NEAR, 12: THROUGH}  # over a window's usual spacing, and how near they must bring a path
+FIELD_STEPS = {1: NEAR, 6: THROUGH}
 SWEEPS, FIRST, GAIN = 10, 6, 0.9  # of Gauss-Newton; near a path, or after the first few, each must leave so much less
 LEARNING = 2  # sweeps, after which it is known how the path of a field moves; with more steps one tells it anew
 STENCIL = 7
@@ -41,11 +42,11 @@ def traced(
     the path comes that goes through each window (B,), inf where none does. What was told of those stands.
 
     Errors are measured by the `amplitude` (B, S) of the window, relative to the data's spread. With more `coarseness`
-    than 1, a path has so many times fewer steps: its error, and what may be left, grow with the fourth power.
+    than 1, a path has so many times fewer steps: its error, and what may be left, grow with the sixth power.
     """
     grid = bool(dynamics.physics.grid)
     usual = FIELD_STEPS if grid else STEPS
-    steps = {max(1, each // coarseness): near * coarseness**4 for each, near in usual.items()}
+    steps = {max(1, each // coarseness): near * coarseness**ORDER for each, near in usual.items()}
     law = (told if grid else told.unstarted(len(dynamics.physics.phase))).double()
     left = told.misfit.new_full((len(told.mean),), torch.inf)
     found = paths(dynamics, scales, window, amplitude, told, steps)

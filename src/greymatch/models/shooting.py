@@ -27,7 +27,7 @@ from greymatch.models.dynamics import Dynamics
 from greymatch.models.flow import Flow
 from greymatch.models.latents import Latents
 from greymatch.models.steps import Steps
-from greymatch.simulation.unroll import unroll
+from greymatch.simulation.sixth import PARTS, stepped
 
 FARTHEST = 100.0  # spreads of the data from its centre, where the field is held: a path must stay finite
 STRAYED = 1.0  # spreads of the data from where a state was seen, where a node is no use: it goes back
@@ -248,10 +248,13 @@ class Shooting:
         clock = stages.expand(many, *stages.shape).flatten(0, 2)
         inputs = None if self.steps.inputs is None else self.steps.inputs[:, intervals]
         driven = None if inputs is None else inputs.expand(many, *inputs.shape).flatten(0, 2)
-        origin = clock[:, 0]
+        count, state = self.steps.count, starts.flatten(0, 2)
+        step = ((clock[:, -1] - clock[:, 0]) / count)[:, None]
 
-        def field(since: Tensor, state: Tensor, u: Tensor | None) -> Tensor:
-            return flow(origin + since, state.clamp(-FARTHEST, FARTHEST), u)
+        def slope(stage: int, state: Tensor) -> Tensor:
+            inputs = None if driven is None else driven[:, stage]
+            return flow(clock[:, stage], state.clamp(-FARTHEST, FARTHEST), inputs)
 
-        found = unroll(field, starts.flatten(0, 2), clock - origin[:, None], self.steps.count, driven)
-        return found[:, 0].reshape(starts.shape)
+        for first in range(0, PARTS * count, PARTS):
+            state = stepped(lambda part, x, first=first: slope(first + part, x), step, state)
+        return state.reshape(starts.shape)

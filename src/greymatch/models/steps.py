@@ -9,17 +9,18 @@ from torch import Tensor
 
 from greymatch.data.windows import Window
 from greymatch.matching.lagrange_weights import value_weights
+from greymatch.simulation.sixth import PARTS
 
 NODES = 8  # that tell an input between them
 MOST = 32  # steps over one gap
-FEWER = 4  # times
+FEWER = 6  # times
 SAME = 1e-3  # of a step, by which equal spacings may differ
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Where Runge-Kutta asks the field: `stages` (B, W - 1, 2 n + 1), ends and middles of n steps over each interval,
-    in double, and `inputs` (B, W - 1, 2 n + 1, U) there or None."""
+    """Where Runge-Kutta (see `sixth`) asks the field: `stages` (B, W - 1, 6 n + 1), the parts of n steps over each
+    interval, in double, and `inputs` (B, W - 1, 6 n + 1, U) there or None."""
 
     stages: Tensor
     inputs: Tensor | None
@@ -31,17 +32,17 @@ class Steps:
         Windows should be alike in that (see `widest_gaps`), or some take more steps than they would alone.
         """
         gaps, count = window.times.diff(dim=1), min(MOST, each * int(widest_gaps(window.times).max()))
-        share = torch.linspace(0, 1, 2 * count + 1, dtype=gaps.dtype, device=gaps.device)
+        share = torch.linspace(0, 1, PARTS * count + 1, dtype=gaps.dtype, device=gaps.device)
         stages = window.times[:, :-1, None] + share * gaps[..., None]
         return Steps(stages, _inputs(window, stages))
 
     @property
     def count(self) -> int:
-        return self.stages.shape[2] // 2
+        return self.stages.shape[2] // PARTS
 
     def fewer(self) -> Steps:
-        """A quarter of them, where that is two at least."""
-        if self.count < 2 * FEWER or self.count % FEWER:
+        """A sixth of them, where that is one at least."""
+        if self.count % FEWER:
             return self
         return Steps(self.stages[:, :, ::FEWER], None if self.inputs is None else self.inputs[:, :, ::FEWER])
 

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from greymatch.errors import GreymatchError
 from greymatch.simulation.control import first_size, judged
+from greymatch.simulation.slopes import columns
 from greymatch.simulation.status import Status as Status
-from greymatch.simulation.tsit5 import Flat, Step, columns
+from greymatch.simulation.tsit5 import Flat, Step
 
 Field = Callable[[Tensor, Tensor], Tensor]
 CROWD = 0.6  # fewer than this share of the members on their way: the others are no longer asked

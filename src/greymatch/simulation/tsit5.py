@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 from torch import Tensor
+
+from greymatch.simulation.slopes import numbers, room, weighted
 
 Flat = Callable[[Tensor, Tensor], Tensor]
 
@@ -60,11 +61,11 @@ class Step:
     def taken(field: Flat, t: Tensor, state: Tensor, slope: Tensor, dt: Tensor) -> Step:
         """A step `dt` (B,) from time `t` (B,), where the slope is known."""
         size, after = dt.to(state.dtype)[:, None], state
-        slopes = _room(len(STAGES) + 1, state)
+        slopes = room(len(STAGES) + 1, state)
         slopes[0] = slope
-        clock = torch.addcmul(t, _numbers(NODES, dt.dtype, dt.device)[:, None], dt).unbind()
+        clock = torch.addcmul(t, numbers(NODES, dt.dtype, dt.device)[:, None], dt).unbind()
         for stage, (now, weights) in enumerate(zip(clock, STAGES, strict=True), start=1):
-            after = torch.addcmul(state, size, _weighted(weights, slopes))
+            after = torch.addcmul(state, size, weighted(weights, slopes))
             slopes[stage] = field(now, after)
         return Step(state, after, slopes, size)
 
@@ -78,39 +79,14 @@ class Step:
 
     def error(self) -> Tensor:
         """What the embedded solution of order 4 differs by (B, N)."""
-        return self.size * _weighted(ERROR, self.slopes)
+        return self.size * weighted(ERROR, self.slopes)
 
     def at(self, rows: Tensor, part: Tensor) -> Tensor:
         """States (R, N) of members `rows` after a `part` (R,) of their step."""
-        powers = [self.size * _weighted(weights, self.slopes) for weights in INTERPOLANT]
+        powers = [self.size * weighted(weights, self.slopes) for weights in INTERPOLANT]
         state, *powers = torch.cat([self.before, *powers], 1).index_select(0, rows).chunk(len(powers) + 1, 1)
         part = part.to(state.dtype)[:, None]
         total = powers[-1]
         for power in reversed(powers[:-1]):
             total = torch.addcmul(power, part, total)
         return torch.addcmul(state, part, total)
-
-
-def columns(state: Tensor) -> Tensor:
-    """The same (B, N), with what is of the same kind side by side in memory if members have fewer numbers than there
-    are members: what broadcasts over these is then several times as fast."""
-    return state.T.contiguous().T if state.shape[1] < state.shape[0] else state.contiguous()
-
-
-def _room(count: int, like: Tensor) -> Tensor:
-    """For so many (B, N), each in memory as the other is."""
-    if like.is_contiguous():
-        return like.new_empty(count, *like.shape)
-    return like.new_empty(count, *like.T.shape).mT
-
-
-def _weighted(weights: tuple[float, ...], slopes: Tensor) -> Tensor:
-    known = slopes[: len(weights)]
-    rows = known if known.is_contiguous() else known.mT
-    found = (_numbers(weights, rows.dtype, rows.device) @ rows.flatten(1)).view(rows.shape[1:])
-    return found if rows is known else found.T
-
-
-@cache
-def _numbers(weights: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
-    return torch.tensor(weights, dtype=dtype, device=device)

@@ -21,6 +21,7 @@ from greymatch.data.join import join
 from greymatch.data.trajectories import Trajectories
 from greymatch.models.network import Network
 from greymatch.models.residual import FACTORS, ConvField, MlpField
+from greymatch.models.rollout import TOLERANCE
 from greymatch.training.curving import COST, curves_needed
 from greymatch.training.guessing import Build, Guessing
 from greymatch.training.law import FAR_MORE, MORE, Law, in_few_terms, products_of, regressed
@@ -37,6 +38,7 @@ MOST_JUDGING = 32  # trajectories
 WELL = 1e-3  # the error of a typical forecast, relative to the variance and beside noise, that leaves little to learn
 WITHIN = 1.5  # of the doubt that noise leaves about derivatives: who errs no more cannot be told from the true law
 FAR = 3.0  # times the least error of a forecast, from which on a law is not the true one
+SOLVED = (10 * TOLERANCE) ** 2  # error of a forecast that may be the solver's
 NOISE = 2.0  # times the noise that a forecast is judged by: no better law could be told
 FEW = 6  # terms: more are a fit, not a law
 LONGEST, SHARE, MOST = 20.0, 0.25, 0.6  # seconds of processor for guesses, of a budget, and with all before them
@@ -81,7 +83,7 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
         return Beginning(plain)
     best = _simplest(kept) if floor else _best(kept)
     law = polished(best.law, data, build if plain.settings.residual.curves is None else None)
-    if law is not best.law and judge.error(law.told(), refine=True).typical > AS_GOOD * best.error:
+    if law is not best.law and judge.error(law.told(), refine=True).typical > AS_GOOD * max(best.error, SOLVED):
         law = best.law
     network = law.told()
     network.blind.copy_(_disputed(best, judged))

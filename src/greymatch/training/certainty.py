@@ -18,6 +18,7 @@ from greymatch.data.windows import Window, spread_windows
 from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network, Sight
 from greymatch.models.whole import Recordings
+from greymatch.simulation.sixth import ORDER
 
 LEVEL, NORMAL = 0.9, 1.6449  # a share of trajectories, and within how many standard deviations a normal law has it
 DRAWS, MOST_TRAJECTORIES, POINTS = 24, 256, 48
@@ -47,12 +48,12 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         first = Beginnings.of(network, window, sight, known)
         shared = first.stencil_factors() if first else torch.zeros_like(network.doubt)
         least = first.least_factor() if first else LEAST_FACTOR
-        steps = first.step_errors() if first else torch.zeros_like(network.blind)
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
         apart = _disagreement(_estimates(network, sight, known))
         factors = torch.where(shared > COMMON * apart, shared, apart)
         network.doubt.copy_(factors.clamp(least, MOST_FACTOR))
+    steps = first.step_errors() if first else torch.zeros_like(network.blind)
     errors = torch.stack([network.blind, _hidden(network, some), steps]).double()
     network.blind.copy_(errors.square().sum(0).sqrt().clamp_max(PRIOR))
 
@@ -92,10 +93,13 @@ def _factors(gaps: Tensor, compared: Tensor) -> Tensor:
 
 
 def _estimates(network: Network, sight: Sight, known: Tensor) -> Estimates:
+    """From the law of each window that was asked, and from draws of an encoder."""
+    if sight.own:
+        mean = sight.own.latents().eps.double() + sight.own.released(network.doubt)
+        return Estimates(_placed(mean, known), _placed(sight.own.spread.double().square(), known), known)
     with torch.no_grad():
         eps = network.claimed_parameters(sight, DRAWS, torch.Generator(known.device).manual_seed(0))
-        mean = eps.mean(0) + (sight.own.released(network.doubt) if sight.own else 0.0)
-    return Estimates(_placed(mean, known), _placed(eps.var(0), known), known)
+    return Estimates(_placed(eps.mean(0), known), _placed(eps.var(0), known), known)
 
 
 def _placed(values: Tensor, known: Tensor) -> Tensor:
@@ -141,16 +145,20 @@ class Beginnings:
         ratio = (after / before.clamp_min(1e-12)).clamp_max(1.0)
         return after / (1 + ratio.square()).sqrt()
 
+    @torch.no_grad()
     def step_errors(self) -> Tensor:
         """Standard deviations (L,): what the steps of paths make answers wrong by, all windows of a trajectory alike.
-        Fewer steps tell, since the error of Runge-Kutta falls with their fourth power."""
+        Fewer steps tell, since the error of Runge-Kutta falls with their sixth power. Where windows do not err alike
+        they disagree, and the doubt has it already."""
         rows = self.near.isfinite().nonzero()[:STEPPED, 0]
         own = self.own.select(rows)
         coarse, near = self.network.trace(self.window.select(rows), own, self.amplitude[rows], COARSER)
         gaps = (coarse.latents().eps - own.latents().eps).abs()[near.isfinite()]
         if not len(gaps):
             return torch.zeros_like(self.network.blind)
-        return (gaps.quantile(LEVEL, 0) / (COARSER**4 - 1) / NORMAL).to(self.network.blind)
+        steps = gaps.quantile(LEVEL, 0) / (COARSER**ORDER - 1) / NORMAL
+        doubted = self.network.doubt * own.spread.median(0).values
+        return (steps.square() - doubted.square()).clamp_min(0.0).sqrt().to(self.network.blind)
 
     def least_factor(self) -> float:
         """Windows agree on what is wrong with a law, too: they are believed to be far surer than they claim only if

@@ -6,6 +6,7 @@ Few terms do not, so where few explain as much, the regression is made again wit
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import torch
@@ -189,11 +190,11 @@ def in_terms(network: Network, shown: Shown, chosen: list[tuple[int, int]]) -> L
 
 
 def _written(terms: Terms, network: Network, shown: Shown) -> Tensor | None:
-    """Terms as sums of products (K, T); None if they are more than such sums."""
-    _, evidence = shown.largest()
-    eps = torch.zeros(len(evidence.times), network.shapes.free)
-    products = products_at(network.dynamics, part_of(network), evidence, eps).flatten(0, 1).double()
-    values = terms.at(network.dynamics, evidence).flatten(0, 1).double()
+    """Terms as sums of products (K, T), in double: else paths tell; None if they are more than such sums."""
+    evidence, dynamics = shown.largest()[1].double(), deepcopy(network.dynamics).double()
+    eps = torch.zeros(len(evidence.times), network.shapes.free, dtype=torch.float64)
+    products = products_at(dynamics, part_of(network), evidence, eps).flatten(0, 1)
+    values = terms.at(dynamics, evidence).flatten(0, 1)
     sums = torch.linalg.lstsq(products, values, driver="gelsd").solution
     wrong = (products @ sums - values).square().mean(0) / values.square().mean(0)
     return sums.mT if bool((wrong < EXACT**2).all()) else None
