@@ -12,7 +12,7 @@ from greymatch.simulation.sixth import PARTS, SHARES, STAGES, WEIGHTS, stepped
 
 def driven(steps: int) -> float:
     """Error of x' = -2 t x^2 from 1 on, whose solution 1 / (1 + t^2) depends on time and state alike."""
-    state, length = torch.ones((), dtype=torch.float64), 1 / steps
+    state, length = torch.ones(1, 1, dtype=torch.float64), 1 / steps
     for index in range(steps):
         begin = index * length
         state = stepped(lambda part, x, at=begin: -2 * (at + part * length / PARTS) * x.square(), length, state)

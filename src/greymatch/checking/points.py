@@ -72,7 +72,9 @@ class Points:
             weights = torch.zeros_like(value, requires_grad=True)
             (back,) = torch.autograd.grad(value, at, weights, create_graph=True)
             axes = torch.eye(eps.shape[1], dtype=eps.dtype)
-            return [torch.autograd.grad(back, weights, one.expand_as(at), retain_graph=True)[0].double() for one in axes]
+            return [
+                torch.autograd.grad(back, weights, one.expand_as(at), retain_graph=True)[0].double() for one in axes
+            ]
 
     def middle(self) -> Tensor:
         """The latent parameters (N, L) of the prior's middle."""

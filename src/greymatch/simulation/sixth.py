@@ -24,8 +24,8 @@ WEIGHTS = (13 / 200, 0, 11 / 40, 11 / 40, 4 / 25, 4 / 25, 13 / 200)
 
 
 def stepped(slope: Callable[[int, Tensor], Tensor], step: Tensor | float, state: Tensor) -> Tensor:
-    """The state (B, *state) a `step` (B, 1) later; `slope` is the field so many of `PARTS` after the step's beginning, at
-    some state."""
+    """The state (B, *state) a `step` (B, 1) later; `slope` is the field at a state, so many of `PARTS` after the step's
+    beginning."""
     begin = columns(state.flatten(1))
     slopes = room(len(STAGES), begin)
     for stage, (part, shares) in enumerate(zip(STAGES, SHARES, strict=True)):
