@@ -25,8 +25,8 @@ from greymatch.simulation.sixth import ORDER
 
 FAINT, HOPEFUL = 0.3, 0.03  # misfit relative to a window's spread, of a path that is worth a step, a search,
 NEAR, THROUGH = 1e-3, 1e-5  # that is worth more steps, and that goes through
-STEPS = {1: NEAR, 12: THROUGH}  # over a window's usual spacing, and how near they must bring a path
-FIELD_STEPS = {1: NEAR, 6: THROUGH}
+STEPS = {2: NEAR, 12: THROUGH}  # over a window's usual spacing, and how near they must bring a path
+FIELD_STEPS = {2: NEAR, 6: THROUGH}
 SWEEPS, FIRST, GAIN = 10, 6, 0.9  # of Gauss-Newton; near a path, or after the first few, each must leave so much less
 LEARNING = 2  # sweeps, after which it is known how the path of a field moves; with more steps one tells it anew
 STENCIL = 7

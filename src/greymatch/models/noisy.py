@@ -19,7 +19,7 @@ from greymatch.models.motion import Motion
 from greymatch.models.shooting import Shooting
 from greymatch.simulation.start import Start
 
-STEPS = 1  # over a window's usual spacing
+STEPS = 2  # over a window's usual spacing
 SWEEPS = 6
 ROOM = 3.0  # how far off the smoothed start may be, in its own standard deviations
 STENCIL = 5

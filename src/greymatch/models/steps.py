@@ -13,7 +13,7 @@ from greymatch.simulation.sixth import PARTS
 
 NODES = 8  # that tell an input between them
 MOST = 32  # steps over one gap
-FEWER = 6  # times
+FEWER = 3  # times: steps that are too few for a stiff field are none
 SAME = 1e-3  # of a step, by which equal spacings may differ
 
 
@@ -41,7 +41,7 @@ class Steps:
         return self.stages.shape[2] // PARTS
 
     def fewer(self) -> Steps:
-        """A sixth of them, where that is one at least."""
+        """A third of them, where their number can be divided so."""
         if self.count % FEWER:
             return self
         return Steps(self.stages[:, :, ::FEWER], None if self.inputs is None else self.inputs[:, :, ::FEWER])
