@@ -10,14 +10,15 @@ import pytest
 import torch
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Window, spread_windows
+from greymatch.data.windows import Window
 from greymatch.models import clean
 from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
+from greymatch.training import certainty
 from greymatch.training.beginning import Beginning
-from greymatch.training.certainty import AGREED, DRAWS, ROUNDING, Beginnings, calibrate_parameters
+from greymatch.training.certainty import AGREED, DRAWS, ROUNDING, calibrate_parameters
 
 MISSING = 0.5  # of the decays
 Damped = tuple[Network, Trajectories, torch.Tensor, torch.Tensor]
@@ -160,17 +161,17 @@ def test_what_steps_of_paths_err_by_is_known(known: Damped, monkeypatch: pytest.
     assert 0.2 < float(wrong.quantile(0.9) / (1.645 * network.blind[0])) < 2.0
 
 
-def test_errors_of_steps_count_once(known: Damped):
-    """Windows that err by them differently disagree, and are in doubt already."""
+def test_windows_that_differ_by_what_their_steps_err_by_are_not_in_doubt(
+    known: Damped, monkeypatch: pytest.MonkeyPatch
+):
     network, data, _, _ = known
-    window, there = spread_windows(data, network.settings.window)
-    with torch.no_grad():
-        first = Beginnings.of(network, window, network.look(window, refine=True), there)
-    assert first is not None
-    network.doubt.zero_()
-    assert bool((first.step_errors() > 0).all())
-    network.doubt.fill_(1.0)
-    assert first.step_errors().tolist() == [0.0]
+    monkeypatch.setattr(clean, "STEPS", {1: clean.NEAR, 2: clean.THROUGH})
+    network.refined.fill_(1.0)
+    calibrate_parameters(network, data)
+    knowing = network.doubt.clone()
+    monkeypatch.setattr(certainty, "_step_errors", lambda network, window, sight: torch.zeros(len(window.times), 1))
+    calibrate_parameters(network, data)
+    assert float(knowing) < 0.2 * float(network.doubt)
 
 
 class Flawed(torch.nn.Module):

@@ -25,7 +25,7 @@ DRAWS, MOST_TRAJECTORIES, POINTS = 24, 256, 48
 LEAST_FACTOR, MOST_FACTOR = 1e-8, 100.0
 PASSES = 2  # how far the prior pulls depends on how sure data are, and the other way round
 MORE_POINTS = 2  # of a stencil
-COARSER, STEPPED = 2, 64  # times fewer steps of a path, and so many windows are asked by them
+COARSER = 2  # times fewer steps of a path
 COMMON = 3.0  # times what windows disagree by: no less is sure to be an error that they share
 PRIOR = 1.0  # nothing is less certain than that
 ROUNDING = 1e-13  # two answers are never closer
@@ -48,13 +48,14 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         first = Beginnings.of(network, window, sight, known)
         shared = first.stencil_factors() if first else torch.zeros_like(network.doubt)
         least = first.least_factor() if first else LEAST_FACTOR
+        steps = _placed(_step_errors(network, window, sight), known)
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
-        apart = _disagreement(_estimates(network, sight, known))
+        found = _estimates(network, sight, known)
+        apart = _disagreement(found._replace(mean=found.mean - steps))
         factors = torch.where(shared > COMMON * apart, shared, apart)
         network.doubt.copy_(factors.clamp(least, MOST_FACTOR))
-    steps = first.step_errors() if first else torch.zeros_like(network.blind)
-    errors = torch.stack([network.blind, _hidden(network, some), steps]).double()
+    errors = torch.stack([network.blind, _hidden(network, some), _of_beginnings(steps, known)]).double()
     network.blind.copy_(errors.square().sum(0).sqrt().clamp_max(PRIOR))
 
 
@@ -109,6 +110,28 @@ def _placed(values: Tensor, known: Tensor) -> Tensor:
     return placed
 
 
+def _step_errors(network: Network, window: Window, sight: Sight) -> Tensor:
+    """What the steps of paths make the answers (M, L) of windows wrong by. Fewer steps tell, since the error of
+    Runge-Kutta falls with their sixth power; zero where no path goes through. Windows disagree by it, but none errs by
+    what another does, so it is known of each."""
+    found = window.values.new_zeros(len(window.times), network.shapes.free, dtype=torch.float64)
+    if sight.own is None or sight.near is None:
+        return found
+    rows = sight.near.isfinite().nonzero()[:, 0]
+    own = sight.own.select(rows)
+    told = own.startless() if own.phases else own
+    coarse, near = network.trace(window.select(rows), told, sight.features.amplitude[rows], COARSER)
+    wrong = (coarse.latents().eps - own.latents().eps) / (COARSER**ORDER - 1)
+    found[rows] = wrong.double() * near.isfinite()[:, None]
+    return found
+
+
+def _of_beginnings(errors: Tensor, known: Tensor) -> Tensor:
+    """Standard deviations (L,) of errors (N, W, L) in the first windows of trajectories that exist."""
+    first = errors[known & (known.cumsum(1) == 1)]
+    return first.abs().quantile(LEVEL, 0) / NORMAL
+
+
 @dataclass(frozen=True)
 class Beginnings:
     """The first windows of trajectories that exist: what they tell by paths, and by derivatives alone, and how near
@@ -144,21 +167,6 @@ class Beginnings:
         after, before = self._gaps(wide), self._gaps(narrow)
         ratio = (after / before.clamp_min(1e-12)).clamp_max(1.0)
         return after / (1 + ratio.square()).sqrt()
-
-    @torch.no_grad()
-    def step_errors(self) -> Tensor:
-        """Standard deviations (L,): what the steps of paths make answers wrong by, all windows of a trajectory alike.
-        Fewer steps tell, since the error of Runge-Kutta falls with their sixth power. Where windows do not err alike
-        they disagree, and the doubt has it already."""
-        rows = self.near.isfinite().nonzero()[:STEPPED, 0]
-        own = self.own.select(rows)
-        coarse, near = self.network.trace(self.window.select(rows), own, self.amplitude[rows], COARSER)
-        gaps = (coarse.latents().eps - own.latents().eps).abs()[near.isfinite()]
-        if not len(gaps):
-            return torch.zeros_like(self.network.blind)
-        steps = gaps.quantile(LEVEL, 0) / (COARSER**ORDER - 1) / NORMAL
-        doubted = self.network.doubt * own.spread.median(0).values
-        return (steps.square() - doubted.square()).clamp_min(0.0).sqrt().to(self.network.blind)
 
     def least_factor(self) -> float:
         """Windows agree on what is wrong with a law, too: they are believed to be far surer than they claim only if
