@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 import greymatch as gm
+from greymatch.simulation.simulate import simulate
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FEW = {"predator_prey": {"sites": 6}, "spring_friction": {"runs": 6}, "spreading_front": {"cases": 6}}
@@ -21,7 +23,9 @@ FEW = {"predator_prey": {"sites": 6}, "spring_friction": {"runs": 6}, "spreading
 @pytest.fixture(params=FEW)
 def example(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(EXAMPLES))
-    return importlib.import_module(request.param)
+    found = importlib.import_module(request.param)
+    monkeypatch.setattr(found, "simulate", partial(simulate, substeps=4))
+    return found
 
 
 def _missing(physics: gm.Physics, truth: gm.Physics, phase: torch.Tensor, theta: dict[str, float]) -> torch.Tensor:
