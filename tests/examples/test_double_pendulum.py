@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import greymatch as gm
+from greymatch.systems.system import System
 
 FILE = Path(__file__).parents[2] / "examples" / "double_pendulum.py"
 
@@ -39,7 +40,15 @@ def test_the_gain_is_written(example: dict[str, Any], tmp_path: Path):
 
 
 @pytest.mark.usefixtures("roughly")
-def test_it_runs_and_compares_both_starts(example: dict[str, Any], capsys: pytest.CaptureFixture[str]):
+def test_it_runs_and_compares_both_starts(
+    example: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    settings = example["settings"]().updated({"encoder.width": 16, "residual.width": 16})
+    changes = {"settings": lambda: settings, "TIMES": example["TIMES"][:51]}
+    for name, value in changes.items():
+        monkeypatch.setitem(example["main"].__globals__, name, value)
+    recorded = System.data
+    monkeypatch.setattr(System, "data", lambda self, split: recorded(self, split, trajectories=12))
     found = example["main"](budgets=(2,), seeds=1, trajectories=12, single_steps=2)
     assert set(found[2]) == {"at random", "single pendulum"}
     assert "single pendulum" in capsys.readouterr().out

@@ -70,11 +70,9 @@ class Points:
                 return [torch.zeros_like(value).double() for _ in range(eps.shape[1])]
             # what goes back is linear in the weights of the values, and its own derivative goes forwards
             weights = torch.zeros_like(value, requires_grad=True)
-            (back,) = torch.autograd.grad(value, at, weights, create_graph=True)
-            axes = torch.eye(eps.shape[1], dtype=eps.dtype)
-            return [
-                torch.autograd.grad(back, weights, one.expand_as(at), retain_graph=True)[0].double() for one in axes
-            ]
+            (back,) = torch.autograd.grad((weights * value).sum(), at, create_graph=True)
+            along = back.sum(0).unbind()
+            return [torch.autograd.grad(one, weights, retain_graph=True)[0].double() for one in along]
 
     def middle(self) -> Tensor:
         """The latent parameters (N, L) of the prior's middle."""
