@@ -13,6 +13,7 @@ from greymatch.training.validation import Validator
 
 FAITHFUL = 0.98  # the least part of the residual that the terms must explain
 CLEARLY = 0.25  # of the model's error: where terms forecast so well, it is the residual that says too much
+AS_WELL = 1.05  # times the model's error, which is no worse: at a solver's tolerance, luck decides digits
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +43,7 @@ class Advice:
 
     @property
     def refit_is_better(self) -> bool:
-        return self.refitted_error <= (1.0 if self.faithful else CLEARLY) * self.error
+        return self.refitted_error <= (AS_WELL if self.faithful else CLEARLY) * self.error
 
 
 def advise(model: GreyBox, data: Trajectories) -> Advice:

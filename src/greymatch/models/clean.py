@@ -114,12 +114,14 @@ def _through(dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tens
 
 @dataclass(frozen=True)
 class Closest:
-    """The closest path to each window, its `cost` (B,) which is how close it is, the `precision` of its law, and but
-    for fields its `end` (B, P), which moves (B, P, K + P) with what was found."""
+    """The closest path to each window, its `cost` (B,) which is how close it is, the `precision` of its law, the `step`
+    (B, K + P) that is left to where this is likeliest, and but for fields its `end` (B, P), which moves
+    (B, P, K + P) with what was found."""
 
     guess: Guess
     cost: Tensor
     precision: Tensor
+    step: Tensor
     end: Tensor
     moves: Tensor
 
@@ -137,7 +139,7 @@ class Closest:
 
     @property
     def _numbers(self) -> tuple[Tensor, ...]:
-        return self.cost, self.precision, self.end, self.moves
+        return self.cost, self.precision, self.step, self.end, self.moves
 
 
 def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Closest:
@@ -154,7 +156,7 @@ def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Cl
         weight, prior = _shared(shooting.window) / unit, THROUGH / unit
         square, step = swept(wrong * weight, slopes * weight[..., None], shooting.unknown(guess), prior)
         cost = cost.where(square.isfinite().all(-1).all(-1), torch.inf).nan_to_num(torch.inf, torch.inf)
-        found = Closest(replace(guess, moves=None), cost, square, *shooting.end(path))
+        found = Closest(replace(guess, moves=None), cost, square, step, *shooting.end(path))
         gained = cost < GAIN * (best.cost[going] if best else torch.inf)
         best = best.better(going, found) if best else found
         goes_on = (left < (FAINT if sweep == 1 else HOPEFUL)) & (gained | ((cost > near) & (sweep < FIRST)))
@@ -182,13 +184,16 @@ def _left(wrong: Tensor, window: Window) -> Tensor:
 
 def _law(found: Paths, told: Laplace) -> tuple[Laplace, Tensor]:
     """With the path's end, but for fields, and of which windows (B,) it can be told. States that are seen at the end
-    are as they are seen, and no number of the law."""
+    are as they are seen, and no number of the law. The last step is taken here, too: those before it gave the prior
+    less weight, of which `Laplace.released` would not know."""
     closest, mask, starts = found.closest, found.shooting.window.mask, found.shooting.starts
     mean, root = found.guess.latents, root_of(closest.precision)
+    mean = mean + closest.step[:, : mean.shape[1]]
     sound = mean.isfinite().all(1)
     if starts:
         seen = torch.nn.functional.pad(mask[:, -1], (0, starts - mask.shape[2]))
         sound = sound & closest.end.isfinite().all(1) & closest.moves.flatten(1).isfinite().all(1)
-        end, moves = closest.end.masked_fill(seen, torch.nan), closest.moves.masked_fill(seen[..., None], 0.0)
+        end = closest.end + (closest.moves @ closest.step[..., None])[..., 0]
+        end, moves = end.masked_fill(seen, torch.nan), closest.moves.masked_fill(seen[..., None], 0.0)
         mean, root = torch.cat([mean, end], 1), torch.cat([root[:, :-starts], moves @ root], 1)
     return Laplace(mean, root, told.misfit, told.free, starts), sound
