@@ -12,7 +12,7 @@ from greymatch.matching.lagrange_weights import value_weights
 from greymatch.simulation.sixth import PARTS
 
 NODES = 8  # that tell an input between them
-MOST = 32  # steps over one gap
+MOST = 36  # steps over one gap; a multiple of `FEWER`, or wide gaps would be the dearest
 FEWER = 3  # times: steps that are too few for a stiff field are none
 SAME = 1e-3  # of a step, by which equal spacings may differ
 
