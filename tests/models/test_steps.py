@@ -45,6 +45,12 @@ def test_moves_are_found_in_a_third_of_the_steps_however_wide_a_gap_is():
         assert FEWER * steps.fewer().count == steps.count
 
 
+def test_half_as_many_are_half_as_many_however_wide_a_gap_is():
+    for gap in (1.0, 2.0, 4.0, 30.0, 1e6):
+        shown = window(torch.tensor([[0.0, 1.0, 2.0, 2.0 + gap]], dtype=torch.float64))
+        assert 2 * Steps.of(shown, 12, coarseness=2).count == Steps.of(shown, 12).count
+
+
 def test_inputs_between_points_are_those_of_a_cubic():
     times = torch.tensor([[0.0, 0.1, 0.3, 0.4, 0.7]], dtype=torch.float64)
 
