@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
+from torch import Tensor
 
 from greymatch.checking.estimate import estimate
 from greymatch.checking.library import CONSTANT, Column, Library
 from greymatch.checking.points import Points
-from greymatch.systems import lorenz, rlc
+from greymatch.physics.physics import Physics
+from greymatch.physics.priors import Normal
+from greymatch.systems import SYSTEMS, lorenz, rlc
 
 
 def test_parameters_are_found_beside_the_term_that_is_missing():
@@ -34,3 +38,26 @@ def test_slopes_agree_with_finite_differences():
         moved[:, index] = step
         difference = (points.known(eps + moved) - points.known(eps - moved)) / (2 * step)
         torch.testing.assert_close(slope, difference.double(), rtol=1e-3, atol=1e-3)
+
+
+WEIGHT = torch.ones(1, requires_grad=True)
+
+
+def signed(t: Tensor, x, p):
+    return {"angle": torch.sign(p.k) * x.angle}
+
+
+def weighted(t: Tensor, x, p):
+    """What it has of its own asks for a gradient; the parameter does nothing."""
+    return {"angle": WEIGHT * x.angle}
+
+
+@pytest.mark.parametrize("function", [signed, weighted])
+def test_what_moves_with_no_parameter_has_no_slope(function):
+    system = SYSTEMS["pendulum"]
+    points = Points.of(
+        Physics(function, ["angle"], {"k": Normal(1, 1)}), system.data("train", trajectories=4), system.settings()
+    )
+    (slope,) = points.slopes(points.drawn())
+    assert slope.dtype == torch.float64
+    assert not slope.any()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from greymatch.data.windows import Window
-from greymatch.models.steps import MOST, Steps, widest_gaps
+from greymatch.models.steps import FEWER, MOST, Steps, widest_gaps
 
 TIMES = torch.tensor([[0.0, 0.1, 0.2, 0.3, 0.7], [5.0, 5.1, 5.3, 5.4, 5.5]], dtype=torch.float64)
 
@@ -37,6 +37,18 @@ def test_windows_that_do_not_exist_have_no_gaps():
 
 def test_a_gap_of_any_length_costs_no_more_than_so_many_steps():
     assert Steps.of(window(torch.tensor([[0.0, 1.0, 2.0, 1e6]], dtype=torch.float64)), 2).count == MOST
+
+
+def test_moves_are_found_in_a_third_of_the_steps_however_wide_a_gap_is():
+    for gap in (1.0, 2.0, 4.0, 30.0, 1e6):
+        steps = Steps.of(window(torch.tensor([[0.0, 1.0, 2.0, 2.0 + gap]], dtype=torch.float64)), 12)
+        assert FEWER * steps.fewer().count == steps.count
+
+
+def test_half_as_many_are_half_as_many_however_wide_a_gap_is():
+    for gap in (1.0, 2.0, 4.0, 30.0, 1e6):
+        shown = window(torch.tensor([[0.0, 1.0, 2.0, 2.0 + gap]], dtype=torch.float64))
+        assert 2 * Steps.of(shown, 12, coarseness=2).count == Steps.of(shown, 12).count
 
 
 def test_inputs_between_points_are_those_of_a_cubic():

@@ -8,6 +8,7 @@ import math
 import torch
 
 from greymatch.simulation.sixth import PARTS, SHARES, STAGES, WEIGHTS, stepped
+from greymatch.simulation.slopes import numbers
 
 
 def driven(steps: int) -> float:
@@ -29,3 +30,12 @@ def test_each_stage_is_reached_by_as_much_as_its_time_says():
     for stage, shares in zip(STAGES, SHARES, strict=True):
         assert math.isclose(sum(shares), stage / PARTS, abs_tol=1e-14)
     assert math.isclose(sum(WEIGHTS), 1.0)
+
+
+def test_a_step_without_gradients_leaves_those_of_the_next_alone():
+    numbers.cache_clear()
+    with torch.inference_mode():
+        stepped(lambda part, x: -x, 0.1, torch.ones(2, 1))
+    start = torch.ones(2, 1, requires_grad=True)
+    stepped(lambda part, x: -x, 0.1, start).sum().backward()
+    torch.testing.assert_close(start.grad, torch.full((2, 1), math.exp(-0.1)))

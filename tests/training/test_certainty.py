@@ -174,6 +174,28 @@ def test_windows_that_differ_by_what_their_steps_err_by_are_not_in_doubt(
     assert float(knowing) < 0.2 * float(network.doubt)
 
 
+def test_windows_that_fewer_steps_do_not_pass_do_not_make_others_err_less(
+    known: Damped, monkeypatch: pytest.MonkeyPatch
+):
+    """Of those, what steps err by is not known: it is not zero."""
+    network, data, _, _ = known
+    monkeypatch.setattr(clean, "STEPS", {1: clean.NEAR, 2: clean.THROUGH})
+    network.refined.fill_(1.0)
+    calibrate_parameters(network, data)
+    blind, trace = network.blind.clone(), network.trace
+
+    def failing(window: Window, told: Laplace, amplitude: torch.Tensor, coarseness: int = 1):
+        law, near = trace(window, told, amplitude, coarseness)
+        if coarseness > 1:
+            near[torch.arange(len(near)) % 100 > 0] = torch.inf
+        return law, near
+
+    monkeypatch.setattr(network, "trace", failing)
+    network.blind.zero_()
+    calibrate_parameters(network, data)
+    assert float(network.blind) > 0.1 * float(blind) > 0
+
+
 class Flawed(torch.nn.Module):
     """A field and a little of what it should not be."""
 

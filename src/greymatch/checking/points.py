@@ -70,9 +70,8 @@ class Points:
                 return [torch.zeros_like(value).double() for _ in range(eps.shape[1])]
             # what goes back is linear in the weights of the values, and its own derivative goes forwards
             weights = torch.zeros_like(value, requires_grad=True)
-            (back,) = torch.autograd.grad((weights * value).sum(), at, create_graph=True)
-            along = back.sum(0).unbind()
-            return [torch.autograd.grad(one, weights, retain_graph=True)[0].double() for one in along]
+            back = _slope((weights * value).sum(), at, create_graph=True)
+            return [_slope(one, weights, retain_graph=True).double() for one in back.sum(0).unbind()]
 
     def middle(self) -> Tensor:
         """The latent parameters (N, L) of the prior's middle."""
@@ -90,6 +89,13 @@ class Points:
     def flat(self, values: Tensor) -> Tensor:
         """(N, R) of (N, M, S, *grid): all that is sound of a trajectory in a row, and zero elsewhere."""
         return (values * self.sound).flatten(1).double()
+
+
+def _slope(total: Tensor, by: Tensor, **graph: bool) -> Tensor:
+    """Zero where one does not move with the other, or in steps alone, as a sign does."""
+    if not total.requires_grad:
+        return torch.zeros_like(by)
+    return torch.autograd.grad(total, by, allow_unused=True, materialize_grads=True, **graph)[0]
 
 
 def _some(data: Trajectories) -> Trajectories:

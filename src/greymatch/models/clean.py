@@ -46,10 +46,10 @@ def traced(
     """
     grid = bool(dynamics.physics.grid)
     usual = FIELD_STEPS if grid else STEPS
-    steps = {max(1, each // coarseness): near * coarseness**ORDER for each, near in usual.items()}
+    steps = {each: near * coarseness**ORDER for each, near in usual.items()}
     law = (told if grid else told.unstarted(len(dynamics.physics.phase))).double()
     left = told.misfit.new_full((len(told.mean),), torch.inf)
-    found = paths(dynamics, scales, window, amplitude, told, steps)
+    found = paths(dynamics, scales, window, amplitude, told, steps, coarseness)
     if found is not None:
         own, sound = _law(found, told.select(found.rows))
         rows = found.rows[sound]
@@ -81,6 +81,7 @@ def paths(
     amplitude: Tensor,
     told: Laplace,
     steps: dict[int, float] | None = None,
+    coarseness: int = 1,
 ) -> Paths | None:
     """As near as they must come, see `STEPS`; None if no window has one."""
     physics, precise, found = dynamics.physics, deepcopy(dynamics).double(), None
@@ -89,7 +90,7 @@ def paths(
     for each, near in (steps or (FIELD_STEPS if physics.grid else STEPS)).items():
         if not len(rows):
             return None
-        shooting = _through(precise, scales, window.select(rows), amplitude[rows], each)
+        shooting = _through(precise, scales, window.select(rows), amplitude[rows], each, coarseness)
         guess, learning = (found.guess, 1) if found else (shooting.guess(told.mean[rows]), LEARNING)
         best = _closest(shooting, guess, near, learning)
         close = (best.cost < near).nonzero()[:, 0]
@@ -104,12 +105,14 @@ def _enough(window: Window, unknown: int, order: int) -> Tensor:
     return (each.sum(1) >= OVER * unknown) & (each > order).all(1) & window.times.isfinite().all(1)
 
 
-def _through(dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, steps: int) -> Shooting:
+def _through(
+    dynamics: Dynamics, scales: Scales, window: Window, amplitude: Tensor, steps: int, coarseness: int
+) -> Shooting:
     """From about the first point; of a field at it, since every pixel would be a number to find."""
     order = dynamics.physics.order
     phases, (_, spread) = Motion.of(window, STENCIL).phase(order), scales.phase(order)
     reach = None if dynamics.physics.grid else (ROOM * spread).expand_as(phases[:, 0])
-    return Shooting.of(dynamics, scales, window, scales.spread * amplitude, phases, reach, steps)
+    return Shooting.of(dynamics, scales, window, scales.spread * amplitude, phases, reach, steps, coarseness)
 
 
 @dataclass(frozen=True)

@@ -102,11 +102,12 @@ class Shooting:
         phases: Tensor,
         reach: Tensor | None,
         each: int,
+        coarseness: int = 1,
     ) -> Shooting:
-        """With `each` steps over a window's usual spacing, of dynamics in double."""
+        """With `each` steps over a window's usual spacing, or so many times fewer, of dynamics in double."""
         center, unit = (widen(part, phases[0, 0]).double() for part in scales.phase(dynamics.physics.order))
         reach = None if reach is None else reach.double()
-        steps = Steps.of(window, each)
+        steps = Steps.of(window, each, coarseness)
         return Shooting(dynamics, window, noise.double(), phases.double(), reach, steps, center, unit)
 
     @property

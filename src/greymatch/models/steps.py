@@ -12,7 +12,7 @@ from greymatch.matching.lagrange_weights import value_weights
 from greymatch.simulation.sixth import PARTS
 
 NODES = 8  # that tell an input between them
-MOST = 32  # steps over one gap
+MOST = 36  # steps over one gap; a multiple of `FEWER`, or wide gaps would be the dearest
 FEWER = 3  # times: steps that are too few for a stiff field are none
 SAME = 1e-3  # of a step, by which equal spacings may differ
 
@@ -26,12 +26,14 @@ class Steps:
     inputs: Tensor | None
 
     @staticmethod
-    def of(window: Window, each: int) -> Steps:
+    def of(window: Window, each: int, coarseness: int = 1) -> Steps:
         """With `each` of them over the usual spacing, and as many over all intervals as the widest gap asks for.
 
-        Windows should be alike in that (see `widest_gaps`), or some take more steps than they would alone.
+        Windows should be alike in that (see `widest_gaps`), or some take more steps than they would alone. With more
+        `coarseness` than 1, so many times fewer: over the widest gaps, too, where there are no more than `MOST`.
         """
-        gaps, count = window.times.diff(dim=1), min(MOST, each * int(widest_gaps(window.times).max()))
+        gaps, many = window.times.diff(dim=1), min(MOST, each * int(widest_gaps(window.times).max()))
+        count = max(1, many // coarseness)
         share = torch.linspace(0, 1, PARTS * count + 1, dtype=gaps.dtype, device=gaps.device)
         stages = window.times[:, :-1, None] + share * gaps[..., None]
         return Steps(stages, _inputs(window, stages))

@@ -30,4 +30,5 @@ def weighted(weights: tuple[float, ...], slopes: Tensor) -> Tensor:
 
 @cache
 def numbers(weights: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
-    return torch.tensor(weights, dtype=dtype, device=device)
+    with torch.inference_mode(False):  # they are kept, and who asks next may want a gradient
+        return torch.tensor(weights, dtype=dtype, device=device)

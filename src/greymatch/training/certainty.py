@@ -52,7 +52,7 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
         found = _estimates(network, sight, known)
-        apart = _disagreement(found._replace(mean=found.mean - steps))
+        apart = _disagreement(found._replace(mean=found.mean - steps.nan_to_num(0.0)))
         factors = torch.where(shared > COMMON * apart, shared, apart)
         network.doubt.copy_(factors.clamp(least, MOST_FACTOR))
     errors = torch.stack([network.blind, _hidden(network, some), _of_beginnings(steps, known)]).double()
@@ -112,8 +112,8 @@ def _placed(values: Tensor, known: Tensor) -> Tensor:
 
 def _step_errors(network: Network, window: Window, sight: Sight) -> Tensor:
     """What the steps of paths make the answers (M, L) of windows wrong by. Fewer steps tell, since the error of
-    Runge-Kutta falls with their sixth power; zero where no path goes through. Windows disagree by it, but none errs by
-    what another does, so it is known of each."""
+    Runge-Kutta falls with their sixth power; zero where no path goes through, NaN where none does in fewer steps.
+    Windows disagree by it, but none errs by what another does, so it is known of each."""
     found = window.values.new_zeros(len(window.times), network.shapes.free, dtype=torch.float64)
     if sight.own is None or sight.near is None:
         return found
@@ -122,14 +122,15 @@ def _step_errors(network: Network, window: Window, sight: Sight) -> Tensor:
     told = own.startless() if own.phases else own
     coarse, near = network.trace(window.select(rows), told, sight.features.amplitude[rows], COARSER)
     wrong = (coarse.latents().eps - own.latents().eps) / (COARSER**ORDER - 1)
-    found[rows] = wrong.double() * near.isfinite()[:, None]
+    found[rows] = wrong.double().where(near.isfinite()[:, None], torch.nan)
     return found
 
 
 def _of_beginnings(errors: Tensor, known: Tensor) -> Tensor:
-    """Standard deviations (L,) of errors (N, W, L) in the first windows of trajectories that exist."""
+    """Standard deviations (L,) of errors (N, W, L) in the first windows of trajectories that exist; those of which none
+    is known say nothing."""
     first = errors[known & (known.cumsum(1) == 1)]
-    return first.abs().quantile(LEVEL, 0) / NORMAL
+    return (first.abs().nanquantile(LEVEL, 0) / NORMAL).nan_to_num(0.0)
 
 
 @dataclass(frozen=True)
