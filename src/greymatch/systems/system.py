@@ -15,8 +15,8 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
+from greymatch.simulation import sixth
 from greymatch.simulation.simulate import simulate
-from greymatch.simulation.sixth import stepped
 from greymatch.systems.cache import cached
 
 Truth = Mapping[str, np.ndarray]
@@ -106,7 +106,7 @@ class System:
 
     def _recipe(self) -> str:
         """All that simulated data depend on beside times, seed and number: equations, priors, start, drive, solver."""
-        functions = [self.truth.function, self.start, simulate, stepped, *([self.drive] if self.drive else [])]
+        functions = [self.truth.function, self.start, simulate, sixth, *([self.drive] if self.drive else [])]
         sources = [inspect.getsource(function) for function in functions]
         return f"{self.truth.describe()} {self.substeps} {sources}"
 
