@@ -70,8 +70,8 @@ class Points:
                 return [torch.zeros_like(value).double() for _ in range(eps.shape[1])]
             # what goes back is linear in the weights of the values, and its own derivative goes forwards
             weights = torch.zeros_like(value, requires_grad=True)
-            back = _slope((weights * value).sum(), at, create_graph=True)
-            return [_slope(one, weights, retain_graph=True).double() for one in back.sum(0).unbind()]
+            back = _slope((weights * value).sum(), at)
+            return [_slope(one, weights).detach().double() for one in back.sum(0).unbind()]
 
     def middle(self) -> Tensor:
         """The latent parameters (N, L) of the prior's middle."""
@@ -91,28 +91,9 @@ class Points:
         return (values * self.sound).flatten(1).double()
 
 
-def _slope(total: Tensor, by: Tensor, **graph: bool) -> Tensor:
-    """Zero where one does not move with the other, or in steps alone, as a sign does."""
-    if not total.requires_grad:
-        return torch.zeros_like(by)
-    return torch.autograd.grad(total, by, allow_unused=True, materialize_grads=True, **graph)[0]
-
-
-def _some(data: Trajectories) -> Trajectories:
-    each = max(1, data.values[0].numel())
-    count = min(MOST_ROWS, len(data), max(4, MOST_NUMBERS // each))
-    return data.select(torch.linspace(0, len(data) - 1, count).long().unique())
-
-
-def _times(data: Trajectories) -> Tensor:
-    """Observed times (N, M), evenly along each trajectory but for its ends."""
-    pixels = data.values[0, 0].numel()
-    count = min(MOST_POINTS, max(8, MOST_NUMBERS // (pixels * len(data))), int(data.lengths.max()))
-    edge = ((data.lengths - 1) // 4).clamp_max(EDGE)
-    part = torch.linspace(0, 1, count, dtype=torch.float64)
-    index = edge[:, None] + part * (data.lengths - 1 - 2 * edge)[:, None]
-    return data.times.gather(1, index.round().long())
-
-
-def _channels(values: Tensor, axes: int) -> Tensor:
-    return values.reshape(*values.shape, *(1,) * axes)
+def _slope(value: Tensor, at: Tensor) -> Tensor:
+    """Of one number; zero where it does not depend on that. It can be asked again, and differentiated."""
+    if not value.requires_grad:
+        return torch.zeros_like(at)
+    (found,) = torch.autograd.grad(value, at, create_graph=True, materialize_grads=True)
+    return found
