@@ -92,8 +92,29 @@ class Points:
 
 
 def _slope(value: Tensor, at: Tensor) -> Tensor:
-    """Of one number; zero where it does not depend on that. It can be asked again, and differentiated."""
+    """Of one number, to be differentiated again; zero where it does not move with that, or in steps alone, as a sign
+    does."""
     if not value.requires_grad:
         return torch.zeros_like(at)
-    (found,) = torch.autograd.grad(value, at, create_graph=True, materialize_grads=True)
+    (found,) = torch.autograd.grad(value, at, create_graph=True, allow_unused=True, materialize_grads=True)
     return found
+
+
+def _some(data: Trajectories) -> Trajectories:
+    each = max(1, data.values[0].numel())
+    count = min(MOST_ROWS, len(data), max(4, MOST_NUMBERS // each))
+    return data.select(torch.linspace(0, len(data) - 1, count).long().unique())
+
+
+def _times(data: Trajectories) -> Tensor:
+    """Observed times (N, M), evenly along each trajectory but for its ends."""
+    pixels = data.values[0, 0].numel()
+    count = min(MOST_POINTS, max(8, MOST_NUMBERS // (pixels * len(data))), int(data.lengths.max()))
+    edge = ((data.lengths - 1) // 4).clamp_max(EDGE)
+    part = torch.linspace(0, 1, count, dtype=torch.float64)
+    index = edge[:, None] + part * (data.lengths - 1 - 2 * edge)[:, None]
+    return data.times.gather(1, index.round().long())
+
+
+def _channels(values: Tensor, axes: int) -> Tensor:
+    return values.reshape(*values.shape, *(1,) * axes)
