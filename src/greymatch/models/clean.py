@@ -28,6 +28,7 @@ NEAR, THROUGH = 1e-3, 1e-5  # that is worth more steps, and that goes through
 STEPS = {2: NEAR, 12: THROUGH}  # over a window's usual spacing, and how near they must bring a path
 FIELD_STEPS = {2: NEAR, 6: THROUGH}
 SWEEPS, FIRST, GAIN = 10, 6, 0.9  # of Gauss-Newton; near a path, or after the first few, each must leave so much less
+ENOUGH = 1e-9  # so near, what one more step leaves is nothing, and that step is taken without following its path
 LEARNING = 2  # sweeps, after which it is known how the path of a field moves; with more steps one tells it anew
 STENCIL = 7
 ROOM = 0.1  # how far off a start may be, in spreads of the data
@@ -163,6 +164,7 @@ def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Cl
         gained = cost < GAIN * (best.cost[going] if best else torch.inf)
         best = best.better(going, found) if best else found
         goes_on = (left < (FAINT if sweep == 1 else HOPEFUL)) & (gained | ((cost > near) & (sweep < FIRST)))
+        goes_on &= cost > ENOUGH
         if not bool(goes_on.any()):
             break
         known = shooting.experienced(guess, path) if sweep >= learning else guess

@@ -16,7 +16,7 @@ from greymatch.simulation.status import Status as Status
 from greymatch.simulation.tsit5 import Flat, Step
 
 Field = Callable[[Tensor, Tensor], Tensor]
-CROWD = 0.6  # fewer than this share of the members on their way: the others are no longer asked
+CROWD = 0.5  # fewer than this share of the members on their way: the others are no longer asked
 MOST_KEPT, NUMBERS_KEPT = 64, 2**22  # steps whose states are told together, and what these may hold
 
 
