@@ -16,7 +16,7 @@ from greymatch.simulation.status import Status as Status
 from greymatch.simulation.tsit5 import Flat, Step
 
 Field = Callable[[Tensor, Tensor], Tensor]
-CROWD = 0.5  # fewer than this share of the members on their way: the others are no longer asked
+CROWD = 0.5  # no more than this share of the members on their way: the others are no longer asked
 MOST_KEPT, NUMBERS_KEPT = 64, 2**22  # steps whose states are told together, and what these may hold
 
 
@@ -62,7 +62,7 @@ def solve(
     with torch.no_grad():
         flight = _Flight(field, safe, start_times.to(times), clock, tolerance, max_steps, farthest)
         while flying := flight.go_on():
-            if narrowed and flying < CROWD * len(flight.rows):
+            if narrowed and flying <= CROWD * len(flight.rows):
                 flight.narrow(narrowed)
         flight.record()
     status = flight.status.masked_fill(~alive, Status.NOT_FINITE)
