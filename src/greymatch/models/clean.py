@@ -66,14 +66,6 @@ class Paths:
     shooting: Shooting
     closest: Closest
 
-    @property
-    def guess(self) -> Guess:
-        return self.closest.guess
-
-    def at(self, guess: Guess) -> Paths:
-        """Those of another guess."""
-        return replace(self, closest=replace(self.closest, guess=guess))
-
 
 def paths(
     dynamics: Dynamics,
@@ -92,7 +84,7 @@ def paths(
         if not len(rows):
             return None
         shooting = _through(precise, scales, window.select(rows), amplitude[rows], each, coarseness)
-        guess, learning = (found.guess, 1) if found else (shooting.guess(told.mean[rows]), LEARNING)
+        guess, learning = (found.closest.guess, 1) if found else (shooting.guess(told.mean[rows]), LEARNING)
         best = _closest(shooting, guess, near, learning)
         close = (best.cost < near).nonzero()[:, 0]
         rows = rows[close]
@@ -192,7 +184,7 @@ def _law(found: Paths, told: Laplace) -> tuple[Laplace, Tensor]:
     are as they are seen, and no number of the law. The last step is taken here, too: those before it gave the prior
     less weight, of which `Laplace.released` would not know."""
     closest, mask, starts = found.closest, found.shooting.window.mask, found.shooting.starts
-    mean, root = found.guess.latents, root_of(closest.precision)
+    mean, root = closest.guess.latents, root_of(closest.precision)
     mean = mean + closest.step[:, : mean.shape[1]]
     sound = mean.isfinite().all(1)
     if starts:

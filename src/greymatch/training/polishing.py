@@ -27,7 +27,7 @@ from greymatch.models.curves import Curve
 from greymatch.models.dynamics import Dynamics
 from greymatch.models.laplace import LONGEST_STEP
 from greymatch.models.network import Network
-from greymatch.models.shooting import NUDGE, Path
+from greymatch.models.shooting import NUDGE, Guess, Path, Shooting
 from greymatch.training.law import Law, polynomial_of
 
 WINDOWS, OF_FIELDS = 48, 12  # that are looked at
@@ -51,8 +51,9 @@ def polished(law: Law, data: Trajectories, build: Callable[[dict[str, Any]], Net
     if found is None or len(found.rows) < max(2, FEWEST * len(window.times)):
         return law
     curves = network.dynamics.curves
-    polish = Polish(law, curves, tuple(curve.scaled and build is not None for curve in curves), free, found)
-    if polish.count * found.guess.nodes.numel() > MOST_NUMBERS:
+    scaled = tuple(curve.scaled and build is not None for curve in curves)
+    polish = Polish(law, curves, scaled, free, found.shooting, found.closest.guess)
+    if polish.count * polish.guess.nodes.numel() > MOST_NUMBERS:
         return law
     best = _swept(polish)
     if build is None or best.curves == curves:
@@ -91,19 +92,19 @@ class Polish:
     curves: tuple[Curve, ...]
     scaled: tuple[bool, ...]
     free: Tensor
-    found: Paths
+    shooting: Shooting
+    guess: Guess
 
     def path(self) -> Path:
         """How they go."""
-        guess = self.found.guess
-        unmoved = replace(guess, moves=guess.nodes[:, None][:, :0])  # a field need not be asked for more
-        return replace(self.found.shooting, dynamics=self._dynamics()).path(unmoved)
+        unmoved = replace(self.guess, moves=self.guess.nodes[:, None][:, :0])  # a field need not be asked for more
+        return replace(self.shooting, dynamics=self._dynamics()).path(unmoved)
 
     def moving(self) -> Path:
         """The same, and how they move (n, K + P + C, W, P, *grid) with latents, start, and the C numbers."""
         moves = NUDGE * torch.eye(self.count, dtype=torch.float64)
         nudged = tuple(self.moved(move)._dynamics() for move in moves)
-        return replace(self.found.shooting, dynamics=self._dynamics(), nudged=nudged).path(self.found.guess)
+        return replace(self.shooting, dynamics=self._dynamics(), nudged=nudged).path(self.guess)
 
     def moved(self, step: Tensor) -> Polish:
         """With a `step` (C,) of the numbers; paths stay where they are."""
@@ -120,13 +121,12 @@ class Polish:
     def after(self, path: Path, step: Tensor, own: Tensor) -> Polish:
         """With a `step` (C,) of the numbers, and their `own` (n, K + P) of the windows."""
         steps = torch.cat([own, step.expand(len(own), -1)], 1)
-        found = self.found.at(self.found.shooting.after(self.found.guess, path, steps))
-        return replace(self.moved(step), found=found)
+        return replace(self.moved(step), guess=self.shooting.after(self.guess, path, steps))
 
     @property
     def unknown(self) -> int:
         """How many numbers are each window's own."""
-        return self.found.shooting.unknown(self.found.guess).shape[1]
+        return self.shooting.unknown(self.guess).shape[1]
 
     @property
     def count(self) -> int:
@@ -134,7 +134,7 @@ class Polish:
         return int(self.free.sum()) + sum(self.scaled)
 
     def _dynamics(self) -> Dynamics:
-        dynamics = deepcopy(self.found.shooting.dynamics)
+        dynamics = deepcopy(self.shooting.dynamics)
         polynomial_of(dynamics).tell(self.law.coefficients)
         dynamics.curves = self.curves
         return dynamics
@@ -149,14 +149,14 @@ class Tried(NamedTuple):
     @staticmethod
     def of(polish: Polish) -> Tried:
         path = polish.path()
-        wrong, _ = polish.found.shooting.misfit(path)
+        wrong, _ = polish.shooting.misfit(path)
         each = wrong.square().mean(1).sqrt() + path.bend
         return Tried(polish, float(each.nan_to_num(torch.inf, torch.inf).median()))
 
     def next(self, damping: float) -> Polish:
         """One step of Gauss-Newton from here."""
         path, unit = self.polish.moving(), max(self.cost, FINEST)
-        wrong, slopes = self.polish.found.shooting.misfit(path)
+        wrong, slopes = self.polish.shooting.misfit(path)
         step, own = _step(wrong / unit, slopes / unit, self.polish.unknown, damping)
         return self.polish.after(path, step, own)
 
