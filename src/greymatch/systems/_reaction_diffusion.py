@@ -72,7 +72,6 @@ def _variant(name: str, title: str, known: Function, preset: Settings, missing: 
         },
         paper_mse=PAPER_MSE,
         missing=missing,
-        substeps=8,
     )
 
 

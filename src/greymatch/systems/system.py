@@ -58,7 +58,7 @@ class System:
     tuned: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     missing: Missing = field(default_factory=dict)
     drive: Callable[[torch.Tensor], torch.Tensor] | None = None
-    substeps: int = 20
+    substeps: int = 8
 
     def settings(self, method: str = "vgb-dm") -> Settings:
         """The preset with what was tuned, on validation data, for one method alone."""
