@@ -83,9 +83,17 @@ def test_windows_that_are_asked_tell_their_law_themselves(decays: Callable[..., 
 
 
 def test_what_cannot_be_credited_hides_nothing(decays: Callable[..., Trajectories]):
-    network = Guessing(wrong=[0.01], claimed=[0.1])
+    network = Asked(wrong=[0.01], claimed=[0.1])
     doubt(network, decays(10))
     assert network.blind.tolist() == [0.0]
+
+
+def test_an_encoder_that_says_the_same_of_all_knows_no_more_than_the_prior(decays: Callable[..., Trajectories]):
+    network = Guessing(wrong=[0.01, 1.0], claimed=[0.3, 0.1])
+    doubt(network, decays(60))
+    untaught, taught = network.blind.tolist()
+    assert untaught == pytest.approx(1.0, abs=0.01)
+    assert taught < 0.3
 
 
 def test_windows_that_agree_to_the_last_digit_claim_no_more_than_rounding(decays: Callable[..., Trajectories]):
@@ -94,7 +102,7 @@ def test_windows_that_agree_to_the_last_digit_claim_no_more_than_rounding(decays
 
 
 def test_what_laws_disagree_on_is_added(decays: Callable[..., Trajectories]):
-    network = Guessing(wrong=[0.01], claimed=[0.1])
+    network = Asked(wrong=[0.01], claimed=[0.1])
     network.blind.fill_(0.3)
     doubt(network, decays(10))
     assert network.blind.tolist() == pytest.approx([0.3])

@@ -55,7 +55,8 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         apart = _disagreement(found._replace(mean=found.mean - steps.nan_to_num(0.0)))
         factors = torch.where(shared > COMMON * apart, shared, apart)
         network.doubt.copy_(factors.clamp(least, MOST_FACTOR))
-    errors = torch.stack([network.blind, _hidden(network, some), _of_beginnings(steps, known)]).double()
+    untaught = torch.zeros_like(network.blind) if sight.own else _untaught(found, network.doubt)
+    errors = torch.stack([network.blind, _hidden(network, some), _of_beginnings(steps, known), untaught]).double()
     network.blind.copy_(errors.square().sum(0).sqrt().clamp_max(PRIOR))
 
 
@@ -101,6 +102,14 @@ def _estimates(network: Network, sight: Sight, known: Tensor) -> Estimates:
     with torch.no_grad():
         eps = network.claimed_parameters(sight, DRAWS, torch.Generator(known.device).manual_seed(0))
     return Estimates(_placed(eps.mean(0), known), _placed(eps.var(0), known), known)
+
+
+def _untaught(found: Estimates, factors: Tensor) -> Tensor:
+    """Standard deviations (L,) that an encoder's answers lack: they differ between trajectories, and are unsure of
+    each, by as much as the prior does. One that was taught little says the same of all, and windows agree on it."""
+    mean, variance = (part[found.known] for part in (found.mean, found.variance))
+    told = mean.var(0, correction=0) + factors.square() * variance.mean(0)
+    return (PRIOR - told).clamp_min(0.0).sqrt()
 
 
 def _placed(values: Tensor, known: Tensor) -> Tensor:
