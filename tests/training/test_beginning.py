@@ -16,7 +16,8 @@ from greymatch.physics.operators import laplacian
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal, Uniform
 from greymatch.settings import Settings
-from greymatch.training.beginning import MOST_JUDGING, Beginning, Judged, _disputed, _judging
+from greymatch.training import beginning as module
+from greymatch.training.beginning import MOST_JUDGING, Beginning, Judged, Polish, _disputed, _judging
 from greymatch.training.fit import fit
 
 Decays = Callable[..., Trajectories]
@@ -181,8 +182,25 @@ def test_what_stands_still_begins_without_an_error(decays: Decays, tiny: Setting
     assert beginning(Physics(lambda t, x, p: {"x": 0 * x.x}, ["x"]), still, tiny).network.blind.shape == (0,)
 
 
-@pytest.mark.parametrize(("error", "disputed"), [(1.2, [0.3, 0.0]), (2.0, [0.0, 0.0])])
-def test_parameters_on_which_laws_disagree_that_forecast_as_well_are_in_dispute(error: float, disputed: list[float]):
-    best, other = torch.zeros(5, 2), torch.tensor([[0.3, 0.0]]).expand(5, 2)
-    judged = [Judged(SimpleNamespace(at=at), found) for at, found in ((best, 1.0), (other, error))]  # pyright: ignore[reportArgumentType]
-    assert _disputed(judged[0], judged).tolist() == pytest.approx(disputed)
+@pytest.mark.parametrize(
+    ("polished", "disputed", "taken"),
+    [
+        ((1.0, 1.2), [0.3, 0.0], 0),  # nothing is told by it, and they forecast as well
+        ((1e-8, 1.0), [0.0, 0.0], 0),
+        ((1e-8, 1.2e-8), [0.3, 0.0], 0),
+        ((1e-3, 1e-8), [0.0, 0.0], 1),
+    ],
+)
+def test_parameters_on_which_laws_disagree_that_forecast_as_well_are_in_dispute(
+    polished: tuple[float, float], disputed: list[float], taken: int, monkeypatch: pytest.MonkeyPatch
+):
+    places = (torch.zeros(5, 2), torch.tensor([[0.3, 0.0]]).expand(5, 2))
+    after = [SimpleNamespace(at=at, error=error) for at, error in zip(places, polished, strict=True)]
+    one, rival = (
+        Judged(SimpleNamespace(at=law.at, after=law), error) for law, error in zip(after, (1.0, 1.2), strict=True)
+    )  # pyright: ignore[reportArgumentType]
+    monkeypatch.setattr(module, "polished", lambda law, data, build: law.after)
+    monkeypatch.setattr(module, "_judged", lambda law, judge: Judged(law, law.error))
+    law, rivals = Polish(None, None, None).best(one, [rival])  # pyright: ignore[reportArgumentType]
+    assert law is after[taken]
+    assert _disputed(law, rivals).tolist() == pytest.approx(disputed)

@@ -16,7 +16,7 @@ from greymatch.errors import GreymatchError
 from greymatch.matching.interpolants import interpolant
 
 Function = Callable[[np.ndarray], np.ndarray]
-HOLD = "hold"
+HOLD, LINEAR = "hold", "linear"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +51,11 @@ class Signals:
         """Which values are samples (N, K, U)."""
         finite = self.times.isfinite()[..., None].expand(self.values.shape)
         return finite if self.mask is None else self.mask & finite
+
+    @property
+    def certain(self) -> tuple[bool, ...]:
+        """Which are known between samples as well: functions, and all that is held or runs in straight lines."""
+        return tuple(name in self.functions or self.kind in (HOLD, LINEAR) for name in self.names)
 
     def like(self, other: Signals) -> bool:
         """Whether another's are the same inputs, and run between their samples alike."""
@@ -112,6 +117,21 @@ class Signals:
     def _each(self, change: Callable[[Tensor], Tensor]) -> Signals:
         mask = None if self.mask is None else change(self.mask)
         return replace(self, times=change(self.times), values=change(self.values), mask=mask)
+
+
+@dataclass(frozen=True, eq=False)
+class Along:
+    """Signals along trajectories `rows` (B,)."""
+
+    signals: Signals
+    rows: Tensor
+
+    def at(self, times: Tensor) -> Tensor:
+        """Values (B, M, U) at `times` (B, M)."""
+        return self.signals.at(self.rows, times)
+
+    def select(self, rows: Tensor) -> Along:
+        return Along(self.signals, self.rows[rows])
 
 
 def check_kind(kind: str) -> None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.checks import shown
+from greymatch.data.signals import Along
 from greymatch.data.smoothing import Smoothed, smooth
 from greymatch.data.trajectories import Trajectories
 from greymatch.errors import GreymatchError
@@ -24,7 +25,7 @@ class Window:
     """What the encoder sees: the last W points up to the start of the forecast.
 
     `times` (B, W) in physical units, `values` and `mask` (B, W, S, *grid), `inputs` (B, W, U) or None. `smooth` is the
-    window by itself with its noise smoothed away, None where no noise is assumed.
+    window by itself with its noise smoothed away, None where no noise is assumed; `drive` knows inputs at other times.
     """
 
     times: Tensor
@@ -32,6 +33,7 @@ class Window:
     mask: Tensor
     inputs: Tensor | None
     smooth: Smoothed | None = None
+    drive: Along | None = None
 
     @property
     def end(self) -> Tensor:
@@ -48,8 +50,8 @@ class Window:
 
     def select(self, rows: Tensor) -> Window:
         inputs = None if self.inputs is None else self.inputs[rows]
-        smooth = self.smooth and self.smooth.select(rows)
-        return Window(self.times[rows], self.values[rows], self.mask[rows], inputs, smooth)
+        smooth, drive = (part and part.select(rows) for part in (self.smooth, self.drive))
+        return Window(self.times[rows], self.values[rows], self.mask[rows], inputs, smooth, drive)
 
 
 @dataclass(frozen=True)
@@ -234,5 +236,5 @@ def observed(data: Trajectories, rows: Tensor, ends: Tensor, length: int) -> Win
     index = ends[:, None] + torch.arange(1 - length, 1, device=ends.device)
     at = (rows[:, None], index)
     times = data.times[at]
-    inputs = data.inputs.at(rows, times) if data.inputs else None
-    return Window(times, data.values[at], data.mask[at], inputs)
+    drive = Along(data.inputs, rows) if data.inputs else None
+    return Window(times, data.values[at], data.mask[at], drive.at(times) if drive else None, drive=drive)

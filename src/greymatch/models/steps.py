@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 
 from greymatch.data.windows import Window
-from greymatch.matching.lagrange_weights import value_weights
+from greymatch.models.between import inputs_between
 from greymatch.simulation.sixth import PARTS
 
-NODES = 8  # that tell an input between them
 MOST = 36  # steps over one gap; a multiple of `FEWER`, or wide gaps would be the dearest
 FEWER = 3  # times: steps that are too few for a stiff field are none
 SAME = 1e-3  # of a step, by which equal spacings may differ
@@ -36,7 +35,7 @@ class Steps:
         count = max(1, many // coarseness)
         share = torch.linspace(0, 1, PARTS * count + 1, dtype=gaps.dtype, device=gaps.device)
         stages = window.times[:, :-1, None] + share * gaps[..., None]
-        return Steps(stages, _inputs(window, stages))
+        return Steps(stages, inputs_between(window, stages))
 
     @property
     def count(self) -> int:
@@ -57,15 +56,3 @@ def widest_gaps(times: Tensor) -> Tensor:
     gaps = times.diff(dim=1)
     ratio = (gaps.amax(1) / gaps.median(1).values).nan_to_num(1.0, 1.0, 1.0).clamp(1, MOST)
     return 2 ** (ratio - SAME).log2().ceil().clamp_min(0).long()
-
-
-def _inputs(window: Window, stages: Tensor) -> Tensor | None:
-    """By the polynomial through the window's points around each interval."""
-    if window.inputs is None:
-        return None
-    nodes = min(NODES, window.length)
-    intervals = torch.arange(stages.shape[1], device=stages.device)
-    first = (intervals - (nodes - 2) // 2).clamp(0, window.length - nodes)
-    around = first[:, None] + torch.arange(nodes, device=first.device)
-    weights = value_weights(window.times[:, around][:, :, None] - stages[..., None])
-    return torch.einsum("bimn,binu->bimu", weights, window.inputs[:, around].to(weights))

@@ -50,12 +50,14 @@ class Recordings:
         return told
 
     @torch.no_grad()
-    def credit(self, network: Network, law: Laplace) -> Credit:
-        """What the residual owes the parameters of each; nothing to those that show too little."""
+    def credit(self, network: Network, law: Laplace, noise: Tensor | None = None) -> Credit:
+        """What the residual owes the parameters of each; nothing to those that show too little. `noise` (S,) of the
+        field is the usual one if none is given."""
+        noise = network.noise if noise is None else noise
         owed = law.mean.new_zeros(len(law.mean), law.free)
         doubt = torch.zeros_like(owed)
         for rows, evidence in self.groups:
-            owed[rows], doubt[rows] = credit(network.dynamics, evidence, law.select(rows).latents(), network.noise)
+            owed[rows], doubt[rows] = credit(network.dynamics, evidence, law.select(rows).latents(), noise)
         return Credit(owed, doubt)
 
 

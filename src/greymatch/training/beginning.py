@@ -82,12 +82,37 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     if not kept:
         return Beginning(plain)
     best = _simplest(kept) if floor else _best(kept)
-    law = polished(best.law, data, build if plain.settings.residual.curves is None else None)
-    if law is not best.law and judge.error(law.told(), refine=True).typical > AS_GOOD * max(best.error, SOLVED):
-        law = best.law
+    rivals = [one for one in judged if one is not best and one.error <= AS_GOOD * best.error]
+    polish = Polish(data, judge, build if plain.settings.residual.curves is None else None)
+    law, rivals = polish.best(best, rivals)
     network = law.told()
-    network.blind.copy_(_disputed(best, judged))
+    network.blind.copy_(_disputed(law, rivals))
     return Beginning(network, law.factors.noise.sqrt().float(), held=True)
+
+
+@dataclass(frozen=True)
+class Polish:
+    """Laws through paths of the data, see `polishing`."""
+
+    data: Trajectories
+    judge: Validator
+    build: Build | None
+
+    def best(self, one: Judged, rivals: list[Judged]) -> tuple[Law, list[Law]]:
+        """The law, and those that forecast about as well. Where polishing tells far more, rivals are polished too: one
+        of them may be the true one."""
+        own = self._of(one)
+        if BETTER * own.error < one.error:
+            rivals = [self._of(rival) for rival in rivals]
+        best = _best([own, *rivals])
+        near = [rival for rival in (own, *rivals) if rival.error <= AS_GOOD * best.error]
+        return best.law, [rival.law for rival in near]
+
+    def _of(self, one: Judged) -> Judged:
+        """As it was if that forecasts better."""
+        law = polished(one.law, self.data, self.build)
+        after = one if law is one.law else _judged(law, self.judge)
+        return after if after.error <= AS_GOOD * max(one.error, SOLVED) else one
 
 
 def _judging(data: Trajectories, held_out: Trajectories) -> Trajectories:
@@ -218,10 +243,9 @@ def _simplest(judged: list[Judged]) -> Judged:
     return min((one for one in judged if one.error <= BETTER * least), key=lambda one: one.cost)
 
 
-def _disputed(best: Judged, judged: list[Judged]) -> Tensor:
+def _disputed(law: Law, rivals: list[Law]) -> Tensor:
     """Standard deviations (L,) of the parameters between laws that forecast about as well: any may be the true one."""
-    rivals = [one.law.at for one in judged if one.error <= AS_GOOD * best.error]
-    return torch.stack([(at - best.law.at).square().mean(0).sqrt() for at in rivals]).amax(0)
+    return torch.stack([(one.at - law.at).square().mean(0).sqrt() for one in (law, *rivals)]).amax(0)
 
 
 def _numbers(network: Network) -> list[int | None]:

@@ -22,7 +22,7 @@ from greymatch.simulation.sixth import ORDER
 
 LEVEL, NORMAL = 0.9, 1.6449  # a share of trajectories, and within how many standard deviations a normal law has it
 DRAWS, MOST_TRAJECTORIES, POINTS = 24, 256, 48
-LEAST_FACTOR, MOST_FACTOR = 1e-8, 100.0
+LEAST_FACTOR, MOST_FACTOR = 1e-10, 100.0
 PASSES = 2  # how far the prior pulls depends on how sure data are, and the other way round
 MORE_POINTS = 2  # of a stencil
 COARSER = 2  # times fewer steps of a path
@@ -47,7 +47,8 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         sight = network.look(window)
         first = Beginnings.of(network, window, sight, known)
         shared = first.stencil_factors() if first else torch.zeros_like(network.doubt)
-        least = first.least_factor() if first else LEAST_FACTOR
+        flawless = bool(first and first.flawless)
+        least = LEAST_FACTOR if first is None or flawless else AGREED
         steps = _placed(_step_errors(network, window, sight), known)
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
@@ -56,7 +57,9 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         factors = torch.where(shared > COMMON * apart, shared, apart)
         network.doubt.copy_(factors.clamp(least, MOST_FACTOR))
     untaught = torch.zeros_like(network.blind) if sight.own else _untaught(found, network.doubt)
-    errors = torch.stack([network.blind, _hidden(network, some), _of_beginnings(steps, known), untaught]).double()
+    errors = torch.stack(
+        [network.blind, _hidden(network, some, flawless), _of_beginnings(steps, known), untaught]
+    ).double()
     network.blind.copy_(errors.square().sum(0).sqrt().clamp_max(PRIOR))
 
 
@@ -178,11 +181,11 @@ class Beginnings:
         ratio = (after / before.clamp_min(1e-12)).clamp_max(1.0)
         return after / (1 + ratio.square()).sqrt()
 
-    def least_factor(self) -> float:
-        """Windows agree on what is wrong with a law, too: they are believed to be far surer than they claim only if
-        it leaves nothing to explain."""
-        flawed = self._followed and float(self.near.median()) > FLAWLESS
-        return AGREED if flawed else LEAST_FACTOR
+    @property
+    def flawless(self) -> bool:
+        """Whether the law leaves nothing to explain. Windows agree on what is wrong with one, too: only then are they
+        believed to be far surer than they claim."""
+        return self._followed and float(self.near.median()) <= FLAWLESS
 
     @property
     def _followed(self) -> bool:
@@ -196,13 +199,15 @@ class Beginnings:
         return _factors(away, self.near.isinf()[:, None].expand_as(away))
 
 
-def _hidden(network: Network, data: Trajectories) -> Tensor:
-    """Standard deviations (L,): what the residual owes the parameters of most trajectories, and the doubt about it."""
+def _hidden(network: Network, data: Trajectories, flawless: bool) -> Tensor:
+    """Standard deviations (L,): what the residual owes the parameters of most trajectories, and the doubt about it.
+    Noise of derivatives, which grows where an input jumps, is none of a law that is `flawless`."""
     if not network.credits:
         return torch.zeros_like(network.blind)
     with torch.no_grad():
         recordings = Recordings.of(network, data, network.observe(data, refine=False).features, POINTS)
-        credit = recordings.credit(network, recordings.posterior(network))
+        noise = torch.zeros_like(network.noise) if flawless else network.noise
+        credit = recordings.credit(network, recordings.posterior(network), noise)
     owed, doubt = credit.paid().abs().quantile(LEVEL, 0) / NORMAL, credit.doubt.median(0).values
     hidden = (owed.square() + doubt.square()).sqrt().clamp_max(PRIOR)
     return hidden.where(hidden > RESOLVED, 0.0)
