@@ -10,6 +10,7 @@ from greymatch.weather.archive import Archive
 from greymatch.weather.bench import plain
 from greymatch.weather.bench.cost import costs, peak_memory, speed
 from greymatch.weather.bench.steppers import PlainStepper, Stepper
+from greymatch.weather.model import tiled
 from greymatch.weather.settings import WeatherSettings
 
 TINY = WeatherSettings().updated(
@@ -31,7 +32,11 @@ def test_a_step_learns(drifting: Archive) -> None:
     assert any(not value.equal(before[name]) for name, value in loop.network.named_parameters())
 
 
-def test_both_loops_have_one_network_loss_and_gradient(drifting: Archive) -> None:
+@pytest.mark.parametrize("fewest", [0, tiled.FEWEST])
+def test_both_loops_have_one_network_loss_and_gradient(
+    drifting: Archive, fewest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiled, "FEWEST", fewest)
     ours, ordinary = Stepper(drifting, TINY), PlainStepper(drifting, TINY)
     for one, other in zip(ours.network.parameters(), ordinary.network.parameters(), strict=True):
         one.data = torch.randn_like(one) * 0.3

@@ -61,6 +61,17 @@ def test_the_past_the_hour_and_the_state_all_matter(network_of, sample: Archive)
     assert not torch.allclose(rate, other_hour)
 
 
+def test_a_rate_has_the_whole_gradient_of_its_state(network_of, sample: Archive) -> None:
+    network = network_of(loud=0.5)
+    given, hours = states(network, sample)
+    state, aim = given[:, -1].clone().requires_grad_(), torch.randn_like(given[:, -1])
+    (found,) = torch.autograd.grad(network.rate(hours, state, given, hours).total, state, aim)
+    exact, state = network.double(), state.detach().double().requires_grad_()
+    rate = exact.rate(hours, state, given.double(), hours).total
+    (right,) = torch.autograd.grad(rate, state, aim.double())
+    torch.testing.assert_close(found.double(), right, rtol=1e-3, atol=1e-3 * float(right.abs().max()))
+
+
 def test_forecasts_do_not_depend_on_what_they_are_made_with(network_of, sample: Archive) -> None:
     network = network_of(loud=0.5)
     given, hours = states(network, sample)

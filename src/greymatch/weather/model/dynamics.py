@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from greymatch.weather.model.attention import Latent, TemporalEncoder
 from greymatch.weather.model.known import Known
-from greymatch.weather.model.net import Net, enter, possible_halvings
+from greymatch.weather.model.net import Net, outs, possible_halvings
 from greymatch.weather.model.outset import Outset
 from greymatch.weather.model.surroundings import Surroundings
 from greymatch.weather.model.transport import USUAL_WIND, carried, limited, slopes
@@ -77,9 +77,10 @@ class Dynamics(nn.Module):
         latent = self.encoder(state, self._changes(past, unit))
         latents = latent.drawn(noise).to(state)
         told = torch.cat([state, *differences, known], 1)
-        given = self._laid_out(torch.cat([told, around], 1))
-        entered = enter(self._nets, given, self._laid_out(latents), told.shape[1])
-        winds, more = (net.onward(maps).to(state) for net, maps in zip(self._nets, entered, strict=True))
+        seen = self._laid_out(torch.cat([told, latents, around], 1))
+        # in training only latents are learned; what depends on the state asks for all
+        learned = slice(None) if told.requires_grad else slice(told.shape[1], told.shape[1] + latents.shape[1])
+        winds, more = (found.to(state) for found in outs((self.velocity, self.source), seen, learned))
         source = known + recalled + more
         if self.mix is not None:
             return Rate(polar_filtered(unit * (source + self.mix(winds).to(state))), None, None, latent)
@@ -88,10 +89,6 @@ class Dynamics(nn.Module):
         east, north = limited(east, north, self.substep, transport.courant)
         moved = carried(state, differences, east, north, transport.form)
         return Rate(polar_filtered(moved + unit * source), east, north, latent)
-
-    @property
-    def _nets(self) -> tuple[Net, Net]:
-        return self.velocity, self.source
 
     def _changes(self, past: Tensor, unit: Tensor) -> Tensor:
         return past.diff(dim=1) / (unit * self.step)

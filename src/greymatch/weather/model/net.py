@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from greymatch.weather.model import winograd
-from greymatch.weather.model.rising import joined
-from greymatch.weather.sphere import halo
+from greymatch.weather.model import direct, tiled
 
+silu = nn.functional.silu
 _FEWEST_ROWS, _FEWEST_COLUMNS = 4, 8  # of the coarsest grid
+
+
+class Layers(Protocol):
+    """How layers are worked out: `direct`, or `tiled` where that is quicker. Both say the same, to rounding."""
+
+    def entered(self, maps: Tensor, weight: Tensor, bias: Tensor, flips: Tensor, learned: slice) -> Tensor:
+        """Maps (B, C, lat, lon) by a 3 x 3 kernel; a gradient is needed of those `learned` alone."""
+        ...
+
+    def same(self, maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """By a 3 x 3 kernel."""
+        ...
+
+    def halved(self, maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """By a 4 x 4 kernel, to half the grid."""
+        ...
+
+    def joined(self, fine: Tensor, coarse: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """By a 3 x 3 kernel, of fine maps and of coarse ones as if each of their cells were four."""
+        ...
 
 
 class SphereConv(nn.Module):
@@ -29,20 +48,12 @@ class SphereConv(nn.Module):
         # an even kernel, so that the middles of the coarse cells lie between those of the fine ones
         self.conv = nn.Conv2d(channels, out, 4 if halve else 3, stride=2 if halve else 1)
         self.register_buffer("flips", torch.ones(channels) if flips is None else flips, persistent=False)
-        self.scalar = flips is None
 
     @property
-    def bias(self) -> Tensor:
-        found = self.conv.bias
-        assert found is not None
-        return found
-
-    def forward(self, maps: Tensor) -> Tensor:
-        return self.conv(halo(maps, 1, 1, 1.0 if self.scalar else self.flips.to(maps)))
-
-    def by_tiles(self, maps: Tensor) -> Tensor:
-        """The same for maps (lat, lon, B, C) of scalars, see `winograd`."""
-        return winograd.convolved(maps, self.conv.weight, self.bias)
+    def numbers(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias."""
+        assert self.conv.bias is not None
+        return self.conv.weight, self.conv.bias
 
 
 class Block(nn.Module):
@@ -52,14 +63,6 @@ class Block(nn.Module):
         super().__init__()
         self.first, self.second = SphereConv(width, width), SphereConv(width, width)
         quiet(self.second)
-
-    def forward(self, maps: Tensor) -> Tensor:
-        silu = nn.functional.silu
-        return maps + self.second(silu(self.first(silu(maps))))
-
-    def by_tiles(self, maps: Tensor) -> Tensor:
-        silu = nn.functional.silu
-        return maps + self.second.by_tiles(silu(self.first.by_tiles(silu(maps))))
 
 
 class Net(nn.Module):
@@ -80,45 +83,38 @@ class Net(nn.Module):
         quiet(self.leave)
 
     def forward(self, maps: Tensor) -> Tensor:
-        return self.onward(self.enter(maps))
+        return outs([self], maps, slice(None))[0]
 
-    def onward(self, maps: Tensor) -> Tensor:
+    def onward(self, maps: Tensor, layers: Layers) -> Tensor:
         """From maps (B, width, lat, lon) that have entered."""
-        silu, passed = nn.functional.silu, []
+        passed = []
         for down in self.down:
-            passed.append(maps)
-            maps = down(silu(maps))
-        maps = self._through_blocks(maps)
-        for up, before in zip(reversed(self.up), reversed(passed), strict=True):
-            maps = joined(silu(before), silu(maps), up.conv.weight, up.bias)
-        return self.leave(silu(maps))
-
-    def _through_blocks(self, maps: Tensor) -> Tensor:
-        if not winograd.suits(maps):
-            return self.blocks(maps)
-        maps = winograd.laid_out(maps)
+            passed.append(silu(maps))
+            maps = layers.halved(passed[-1], *down.numbers)
         for block in self.blocks:
-            maps = block.by_tiles(maps)
-        return winograd.laid_back(maps)
+            seen = layers.same(silu(maps), *block.first.numbers)
+            maps = maps + layers.same(silu(seen), *block.second.numbers)
+        for up, before in zip(reversed(self.up), reversed(passed), strict=True):
+            maps = layers.joined(before, silu(maps), *up.numbers)
+        return layers.same(silu(maps), *self.leave.numbers)
 
 
-def enter(nets: Sequence[Net], given: Tensor, learned: Tensor, place: int) -> list[Tensor]:
-    """Maps (B, width, lat, lon) as each of the nets has them first: of maps that are `given`, with those `learned`
-    in between at `place`.
+def outs(nets: Sequence[Net], maps: Tensor, learned: slice) -> list[Tensor]:
+    """What each of several nets makes of the same maps (B, C, lat, lon), of which only those `learned` need a gradient.
 
-    Edges are laid around them once for all nets, and no gradient is asked of what is given.
+    They enter all nets at once.
     """
-    inside = slice(place, place + learned.shape[1])
-    flips, weight = nets[0].enter.flips.to(given), torch.cat([net.enter.conv.weight for net in nets])
-    bias = torch.cat([net.enter.bias for net in nets])
-    seen = torch.conv2d(halo(given, 1, 1, _without(flips, inside, 0)), _without(weight, inside, 1), bias)
-    seen = seen + torch.conv2d(halo(learned, 1, 1, flips[inside]), weight[:, inside])
-    return list(seen.split([len(net.enter.conv.weight) for net in nets], 1))
+    if not tiled.suits(maps, len(nets[0].down)):
+        return _outs(nets, maps, learned, direct)
+    parts = [_outs(nets, part, learned, tiled) for part in maps.split(tiled.TOGETHER)]
+    return parts[0] if len(parts) == 1 else [torch.cat(found) for found in zip(*parts, strict=True)]
 
 
-def _without(values: Tensor, inside: slice, dim: int) -> Tensor:
-    after = values.shape[dim] - inside.stop
-    return torch.cat([values.narrow(dim, 0, inside.start), values.narrow(dim, inside.stop, after)], dim)
+def _outs(nets: Sequence[Net], maps: Tensor, learned: slice, layers: Layers) -> list[Tensor]:
+    weight, bias = (torch.cat(one) for one in zip(*(net.enter.numbers for net in nets), strict=True))
+    entered = layers.entered(maps, weight, bias, nets[0].enter.flips.to(maps), learned)
+    widths = [net.enter.conv.out_channels for net in nets]
+    return [net.onward(some, layers) for net, some in zip(nets, entered.split(widths, 1), strict=True)]
 
 
 def possible_halvings(asked: int, rows: int, columns: int) -> int:
@@ -133,5 +129,5 @@ def possible_halvings(asked: int, rows: int, columns: int) -> int:
 
 def quiet(layer: SphereConv) -> None:
     """Let a layer say zero."""
-    nn.init.zeros_(layer.conv.weight)
-    nn.init.zeros_(layer.bias)
+    for numbers in layer.numbers:
+        nn.init.zeros_(numbers)
