@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -196,9 +197,8 @@ def test_parameters_on_which_laws_disagree_that_forecast_as_well_are_in_dispute(
 ):
     places = (torch.zeros(5, 2), torch.tensor([[0.3, 0.0]]).expand(5, 2))
     after = [SimpleNamespace(at=at, error=error) for at, error in zip(places, polished, strict=True)]
-    one, rival = (
-        Judged(SimpleNamespace(at=law.at, after=law), error) for law, error in zip(after, (1.0, 1.2), strict=True)
-    )  # pyright: ignore[reportArgumentType]
+    before: list[Any] = [SimpleNamespace(at=law.at, after=law) for law in after]
+    one, rival = (Judged(law, error) for law, error in zip(before, (1.0, 1.2), strict=True))
     monkeypatch.setattr(module, "polished", lambda law, data, build: law.after)
     monkeypatch.setattr(module, "_judged", lambda law, judge: Judged(law, law.error))
     law, rivals = Polish(None, None, None).best(one, [rival])  # pyright: ignore[reportArgumentType]

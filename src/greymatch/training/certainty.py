@@ -56,7 +56,8 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         apart = _disagreement(found._replace(mean=found.mean - steps.nan_to_num(0.0)))
         factors = torch.where(shared > COMMON * apart, shared, apart)
         network.doubt.copy_(factors.clamp(least, MOST_FACTOR))
-    untaught = torch.zeros_like(network.blind) if sight.own else _untaught(found, network.doubt)
+    claimed = None if sight.own else _estimates(network, sight, known)
+    untaught = _untaught(claimed, network.doubt) if claimed else torch.zeros_like(network.blind)
     errors = torch.stack(
         [network.blind, _hidden(network, some, flawless), _of_beginnings(steps, known), untaught]
     ).double()
