@@ -50,7 +50,7 @@ class Window:
 
     def select(self, rows: Tensor) -> Window:
         inputs = None if self.inputs is None else self.inputs[rows]
-        smooth, drive = (part and part.select(rows) for part in (self.smooth, self.drive))
+        smooth, drive = self.smooth and self.smooth.select(rows), self.drive and self.drive.select(rows)
         return Window(self.times[rows], self.values[rows], self.mask[rows], inputs, smooth, drive)
 
 
