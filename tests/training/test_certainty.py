@@ -30,7 +30,7 @@ class Guessing:
     def __init__(self, wrong: list[float], claimed: list[float], window: int = 8) -> None:
         self.wrong, self.claimed = torch.tensor(wrong), torch.tensor(claimed)
         self.doubt, self.blind = torch.ones(len(wrong)), torch.zeros(len(wrong))
-        self.credits = False
+        self.credits, self.prefers_asking = False, True
         self.shapes = SimpleNamespace(free=len(wrong))
         self.settings = SimpleNamespace(window=window, encoder=SimpleNamespace(stencil=7))
 

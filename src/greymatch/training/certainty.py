@@ -27,6 +27,7 @@ PASSES = 2  # how far the prior pulls depends on how sure data are, and the othe
 MORE_POINTS = 2  # of a stencil
 COARSER = 2  # times fewer steps of a path
 COMMON = 3.0  # times what windows disagree by: no less is sure to be an error that they share
+BY_CHANCE = 2.0  # standard deviations
 PRIOR = 1.0  # nothing is less certain than that
 ROUNDING = 1e-13  # two answers are never closer
 FLAWLESS = 1e-7  # misfit of most paths through windows, relative to these's spreads
@@ -56,7 +57,9 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         apart = _disagreement(found._replace(mean=found.mean - steps.nan_to_num(0.0)))
         factors = torch.where(shared > COMMON * apart, shared, apart)
         network.doubt.copy_(factors.clamp(least, MOST_FACTOR))
-    claimed = None if sight.own else _estimates(network, sight, known)
+    # a method that would ask windows teaches its encoder less
+    alone = sight.own is None and network.prefers_asking
+    claimed = _estimates(network, sight, known) if alone else None
     untaught = _untaught(claimed, network.doubt) if claimed else torch.zeros_like(network.blind)
     errors = torch.stack(
         [network.blind, _hidden(network, some, flawless), _of_beginnings(steps, known), untaught]
@@ -110,9 +113,11 @@ def _estimates(network: Network, sight: Sight, known: Tensor) -> Estimates:
 
 def _untaught(found: Estimates, factors: Tensor) -> Tensor:
     """Standard deviations (L,) that an encoder's answers lack: they differ between trajectories, and are unsure of
-    each, by as much as the prior does. One that was taught little says the same of all, and windows agree on it."""
+    each, by as much as the prior does, which few trajectories show by chance alone only in part. One that was taught
+    little says the same of all, and windows agree on it."""
     mean, variance = (part[found.known] for part in (found.mean, found.variance))
-    told = mean.var(0, correction=0) + factors.square() * variance.mean(0)
+    chance = BY_CHANCE * (2 / len(found.known)) ** 0.5  # a variance errs by that part of itself
+    told = (1 + chance) * mean.var(0, correction=0) + factors.square() * variance.mean(0)
     return (PRIOR - told).clamp_min(0.0).sqrt()
 
 
