@@ -10,12 +10,15 @@ from greymatch.physics.views import View, split_scalars, split_states
 def test_a_view_gives_the_tensor_itself_by_name():
     angle = torch.ones(3, requires_grad=True)
     assert View("state", {"angle": angle}).angle is angle
+    assert View("state", {"angle": angle})["angle"] is angle
 
 
 def test_a_name_not_declared_is_an_error_that_lists_and_suggests():
     view = View("parameter", {"omega": torch.ones(1), "length": torch.ones(1)})
     with pytest.raises(GreymatchError, match=r"parameter 'omga'.*declared: omega, length\. Did you mean 'omega'\?"):
         _ = view.omga
+    with pytest.raises(GreymatchError, match=r"parameter '0'.*declared: omega, length"):
+        list(view)  # pyright: ignore[reportArgumentType]
 
 
 def test_without_any_names_the_error_says_so():

@@ -12,8 +12,8 @@ from greymatch.errors import GreymatchError, did_you_mean
 class View:
     """Read-only access by name to the parts of a tensor, as the user's function sees them.
 
-    `View("state", {"angle": tensor}).angle` is that tensor. A name that was not declared raises an error
-    that lists the declared ones.
+    `View("state", {"angle": tensor}).angle` is that tensor, and so is `["angle"]`. A name that was not declared raises
+    an error that lists the declared ones.
     """
 
     __slots__ = ("_parts", "_what")
@@ -33,6 +33,9 @@ class View:
                 f"declared: {', '.join(parts) or 'none'}.{did_you_mean(name, parts)}"
             )
         return parts[name]
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.__getattr__(str(name))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise GreymatchError(f"the view of {self._what}s is read-only; got an assignment to {name!r}.")
