@@ -18,7 +18,7 @@ from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal, Uniform
 from greymatch.settings import Settings
 from greymatch.training import beginning as module
-from greymatch.training.beginning import MOST_JUDGING, Beginning, Judged, Polish, _disputed, _judging
+from greymatch.training.beginning import MOST_JUDGING, Beginning, Judged, Polisher, _disputed, _judging
 from greymatch.training.fit import fit
 
 Decays = Callable[..., Trajectories]
@@ -201,6 +201,6 @@ def test_parameters_on_which_laws_disagree_that_forecast_as_well_are_in_dispute(
     one, rival = (Judged(law, error) for law, error in zip(before, (1.0, 1.2), strict=True))
     monkeypatch.setattr(module, "polished", lambda law, data, build: law.after)
     monkeypatch.setattr(module, "_judged", lambda law, judge: Judged(law, law.error))
-    law, rivals = Polish(None, None, None).best(one, [rival])  # pyright: ignore[reportArgumentType]
+    law, rivals = Polisher(None, None, None).best(one, [rival])  # pyright: ignore[reportArgumentType]
     assert law is after[taken]
     assert _disputed(law, rivals).tolist() == pytest.approx(disputed)

@@ -83,15 +83,15 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
         return Beginning(plain)
     best = _simplest(kept) if floor else _best(kept)
     rivals = [one for one in judged if one is not best and one.error <= AS_GOOD * best.error]
-    polish = Polish(data, judge, build if plain.settings.residual.curves is None else None)
-    law, rivals = polish.best(best, rivals)
+    polisher = Polisher(data, judge, build if plain.settings.residual.curves is None else None)
+    law, rivals = polisher.best(best, rivals)
     network = law.told()
     network.blind.copy_(_disputed(law, rivals))
     return Beginning(network, law.factors.noise.sqrt().float(), held=True)
 
 
 @dataclass(frozen=True)
-class Polish:
+class Polisher:
     """Laws through paths of the data, see `polishing`."""
 
     data: Trajectories
