@@ -10,6 +10,7 @@ from greymatch.bench import run as module
 from greymatch.bench.jobs import run_folder
 from greymatch.bench.plan import Run
 from greymatch.bench.run import main, perform
+from greymatch.bench.splits import recorded
 from greymatch.bench.stored import stored
 from greymatch.data.write import write
 from greymatch.forecast.scores import score
@@ -45,7 +46,8 @@ def test_a_run_is_one_file_that_tells_all(small_system: System, tmp_path: Path) 
     # the numbers are those of the model that was kept
     model, test = load(run_folder(out) / "model.safetensors"), small_system.data("test")
     ensemble, central = (
-        score(model.forecast(test.first(10), test.times[:, 10:], draws=draws, seed=1), test).mse for draws in (4, 1)
+        score(model.forecast(recorded(test).first(10), test.times[:, 10:], draws=draws, seed=1), test).mse
+        for draws in (4, 1)
     )
     assert result["scores"]["mse"] == pytest.approx(ensemble)
     assert result["central"]["mse"] == pytest.approx(central)

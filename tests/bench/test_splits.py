@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from greymatch.bench.plan import Run
-from greymatch.bench.splits import digests, splits_of
+from greymatch.bench.splits import digests, recorded, splits_of
 from greymatch.data.write import write
 from greymatch.errors import GreymatchError
 from greymatch.systems.system import System
@@ -15,7 +15,7 @@ from greymatch.systems.system import System
 def test_a_part_of_the_training_split_is_its_beginning(small_system: System) -> None:
     part = splits_of(Run("pendulum", "vgb-dm", 0, train=5, val=99, test=3))
     assert (len(part.train), len(part.val), len(part.test)) == (5, 12, 3)
-    assert torch.equal(part.train.values, small_system.data("train").values[:5])
+    assert torch.equal(part.train.values, recorded(small_system.data("train")).values[:5])
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".parquet"])
@@ -24,7 +24,14 @@ def test_files_replace_their_split_and_no_other(small_system: System, tmp_path: 
     write(other, tmp_path / f"train{suffix}")
     found = splits_of(Run("pendulum", "vgb-dm", 0, data=tmp_path))
     assert torch.allclose(found.train.values, other.values)
-    assert torch.equal(found.val.values, small_system.data("val").values)
+    assert torch.equal(found.val.values, recorded(small_system.data("val")).values)
+
+
+def test_splits_are_in_single_precision_and_the_truth_is_not(small_system: System) -> None:
+    found, exact = splits_of(Run("pendulum", "vgb-dm", 0)), small_system.data("test")
+    assert torch.equal(found.truth.values, exact.values)
+    rounding = (found.test.values - exact.values).abs() / exact.values.abs()
+    assert 0 < float(rounding.max()) <= 2**-24
 
 
 def test_digests_tell_other_data_and_not_other_places(small_system: System, tmp_path: Path) -> None:
@@ -48,7 +55,7 @@ def test_more_trajectories_than_there_are_is_refused(small_system: System) -> No
 
 def test_noise_lies_on_all_splits_in_units_of_the_training_spread_and_not_on_the_truth(small_system: System) -> None:
     clean, noisy = (splits_of(Run("pendulum", "vgb-dm", 0, noise=noise)) for noise in (0.0, 0.1))
-    assert torch.equal(noisy.truth.values, clean.test.values)
+    assert torch.equal(noisy.truth.values, clean.truth.values)
     spread = float(clean.train.values.std(unbiased=False))
     for name in ("train", "val", "test"):
         added = getattr(noisy, name).values - getattr(clean, name).values

@@ -63,6 +63,20 @@ def test_parameters_and_latents_are_found_to_single_precision_with_or_without_ga
     assert_true(found(network, with_gaps(data, seed)), k, d)
 
 
+@pytest.mark.parametrize("size", [1e-9, 1e-7])
+def test_error_bars_are_those_of_what_each_window_leaves(known: Damped, size: float, seed: int):
+    """White errors far below what counts as noise: the law of least squares, whatever their size."""
+    network, data, k, d = known
+    generator = torch.Generator().manual_seed(seed)
+    sizes = size * torch.logspace(0, 1, len(data), dtype=torch.float64)[:, None, None]  # of each trajectory its own
+    noise = sizes * torch.randn(data.values.shape, generator=generator, dtype=torch.float64)
+    law = found(network, last_window(replace(data, values=data.values + noise).first(24), 24))
+    true = torch.stack([(k - 2) / 0.4, (d - 0.5) / 0.5], 1)
+    away = ((law.mean[:, :2] - true) / law.root[:, :2].square().sum(2).sqrt()).flatten()
+    assert 0.7 < float(away.square().mean().sqrt()) < 1.3
+    assert len(away) >= 20
+
+
 def test_what_is_seen_at_the_end_is_left_to_observations_and_what_is_not_is_the_paths(known: Damped):
     network, data, k, d = known
     window = last_window(data.first(24), 24)

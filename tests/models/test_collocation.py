@@ -11,7 +11,7 @@ from torch import Tensor
 from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
 from greymatch.models import solving
-from greymatch.models.collocation import Solved, collocated
+from greymatch.models.collocation import Solved, collocated, smoothed
 from greymatch.models.greybox import GreyBox
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
@@ -225,3 +225,23 @@ def test_what_recalls_its_history_is_never_summed(greybox, pushed, monkeypatch: 
     model = greybox(Physics(lambda t, x, p, u: {"x": -x.x}, ["x"], {"w": 1.0}, 1, ("push",)), data, method="tfm")
     monkeypatch.setattr(solving, "collocated", None)
     assert len(model.forecast(data, [2.1, 2.2], draws=500).draws) == 500
+
+
+def test_members_that_hardly_differ_are_as_far_apart_when_smoothed_as_what_they_differ_by_makes_them() -> None:
+    """Members are linear in two numbers, and each errs by its own steps: sums keep the one and average the other."""
+    generator = torch.Generator().manual_seed(0)
+    numbers = 1e-3 * torch.randn(40, 3, 2, generator=generator)
+    right = (numbers @ torch.tensor([[1.0, -2.0], [0.5, 3.0]]))[:, :, None] + torch.linspace(0, 1, 5)[:, None]
+    solved = right + 1e-4 * torch.randn(right.shape, generator=generator)
+    found = smoothed(solved, numbers, torch.tensor([1e-3, 1e-3]))
+    assert float((found - right).square().mean().sqrt()) < 0.4 * float((solved - right).square().mean().sqrt())
+    # three terms of forty members: what each keeps of its own error
+    assert float((found - right).square().mean().sqrt()) == pytest.approx(1e-4 * (3 / 40) ** 0.5, rel=0.2)
+
+
+def test_members_that_sums_do_not_reach_or_that_failed_are_left_as_they_are() -> None:
+    generator = torch.Generator().manual_seed(0)
+    numbers = torch.randn(40, 2, 1, generator=generator)
+    values = (3 * numbers).sin()[:, :, None].clone()
+    values[7, 1] = torch.nan
+    assert torch.equal(smoothed(values, numbers, torch.tensor([1e-3])).nan_to_num(9.0), values.nan_to_num(9.0))

@@ -175,7 +175,8 @@ def test_features_do_not_change_with_the_units():
     one = seen(oscillator(["a", "b"]), oscillations(["a", "b"]))
     other = seen(oscillator(["a", "b"], 1000.0, 60.0), oscillations(["a", "b"], 1000.0, 60.0))
     for mine, its, name in zip(one, other, Features._fields, strict=True):
-        torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-4, msg=name)
+        # in single precision, whose rounding normal equations magnify, on one machine more than on another
+        torch.testing.assert_close(mine, its, rtol=1e-3, atol=1e-3, msg=name)
 
 
 def test_the_order_of_the_states_does_not_matter():

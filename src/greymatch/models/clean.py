@@ -32,7 +32,8 @@ ENOUGH = 1e-9  # so near, what one more step leaves is nothing, and that step is
 LEARNING = 2  # sweeps, after which it is known how the path of a field moves; with more steps one tells it anew
 STENCIL = 7
 ROOM = 0.1  # how far off a start may be, in spreads of the data
-MOST = 0.9  # of what is seen of each state must be as near
+MOST, NORMAL = 0.9, 1.6449  # of what is seen of each state must be as near; and in which units a normal law has it
+ROUNDING = 1e-14  # relative to a window's spread: less is not told
 OVER = 1.5  # numbers that must be seen for each that is to be found
 
 
@@ -110,9 +111,9 @@ def _through(
 
 @dataclass(frozen=True)
 class Closest:
-    """The closest path to each window, its `cost` (B,) which is how close it is, the `precision` of its law, the `step`
-    (B, K + P) that is left to where this is likeliest, and but for fields its `end` (B, P), which moves
-    (B, P, K + P) with what was found."""
+    """The closest path to each window, its `cost` (B,) which is how close it is, the `step` (B, K + P) that is left to
+    where it is likeliest, the `precision` of its law in units of what is left then, and but for fields its `end`
+    (B, P), which moves (B, P, K + P) with what was found."""
 
     guess: Guess
     cost: Tensor
@@ -147,12 +148,14 @@ def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Cl
         wrong, slopes = shooting.misfit(path)
         left = _left(wrong, shooting.window)
         cost = left + path.bend
-        unit = cost.clamp_min(THROUGH)[:, None]
+        unit = cost.clamp_min(ROUNDING)[:, None]
         # what is left on the way is no noise, for which the prior would pull parameters away from what data tell
-        weight, prior = _shared(shooting.window) / unit, THROUGH / unit
-        square, step = swept(wrong * weight, slopes * weight[..., None], shooting.unknown(guess), prior)
+        weight, prior = shared_weight(shooting.window) / unit, (THROUGH / unit).clamp_max(1.0)
+        here = shooting.unknown(guess)
+        square, step = swept(wrong * weight, slopes * weight[..., None], here, prior)
         cost = cost.where(square.isfinite().all(-1).all(-1), torch.inf).nan_to_num(torch.inf, torch.inf)
-        found = Closest(replace(guess, moves=None), cost, square, step, *shooting.end(path))
+        precision, last = _told(shooting, wrong + (step[:, None] @ slopes)[:, 0], slopes, here + step)
+        found = Closest(replace(guess, moves=None), cost, precision, step + last, *shooting.end(path))
         gained = cost < GAIN * (best.cost[going] if best else torch.inf)
         best = best.better(going, found) if best else found
         goes_on = (left < (FAINT if sweep == 1 else HOPEFUL)) & (gained | ((cost > near) & (sweep < FIRST)))
@@ -166,9 +169,22 @@ def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Cl
     return best
 
 
-def _shared(window: Window) -> float:
+def shared_weight(window: Window) -> float:
     """What misfits weigh: neighbours on a grid err together, so evidence grows with the root of its cells."""
     return window.values.shape[3:].numel() ** -0.25
+
+
+def _told(shooting: Shooting, left: Tensor, slopes: Tensor, here: Tensor) -> tuple[Tensor, Tensor]:
+    """The precision of the law, and the step to where it is likeliest, where what is `left` is all error."""
+    weight = shared_weight(shooting.window) / _error(left, shooting.window, here.shape[1])[:, None]
+    return swept(left * weight, slopes * weight[..., None], here)
+
+
+def _error(left: Tensor, window: Window, unknown: int) -> Tensor:
+    """The standard deviation (B,) of what is seen, by what so many numbers of each window that were found leave."""
+    seen = window.mask.flatten(1).sum(1)
+    spared = seen / (seen - unknown).clamp_min(1)
+    return (_left(left, window) / NORMAL * spared.sqrt()).clamp_min(ROUNDING)
 
 
 def _left(wrong: Tensor, window: Window) -> Tensor:

@@ -77,18 +77,9 @@ class Solving:
         chosen = members.flatten()
         if self.network.recalls or len(chosen) * self._pixels < FEW:
             return Solved.of(self._solved(chosen), len(members))
-        spread = self.network.scales.spread
-        exact = SUMMED * self.tolerance * spread.reshape(-1, *(1,) * len(self.network.shapes.grid))
-        return collocated(lambda some: self._solved(chosen[some]), self._numbers(members), exact)
-
-    def _numbers(self, members: Tensor) -> Tensor:
-        """What members (D, N) differ by (D, N, C)."""
-        latents, begun = self.members.latents, []
-        if latents.start is not None:
-            begun = [latents.start.nan_to_num(0.0)]
-        elif len(self.start) > len(self.times):
-            begun = [self.start.phase.flatten(1)]
-        return torch.cat([part[members] for part in (latents.eps, latents.z, self.members.kick, *begun)], 2)
+        exact = allowed(self.network, self.tolerance)
+        drawn = self.start if len(self.start) > len(self.times) else None
+        return collocated(lambda some: self._solved(chosen[some]), differing(self.members, drawn)[members], exact)
 
     def _solved(self, chosen: Tensor) -> Solution:
         rows = chosen % len(self.times)
@@ -114,6 +105,21 @@ class Solving:
                 room[block.draws, block.rows] = piece
         assert found is not None, "there is at least one draw of one trajectory"
         return found
+
+
+def allowed(network: Network, tolerance: float) -> Tensor:
+    """What sums of solutions may err by (S, *grid)."""
+    return SUMMED * tolerance * network.scales.spread.reshape(-1, *(1,) * len(network.shapes.grid))
+
+
+def differing(members: Members, drawn: Start | None) -> Tensor:
+    """What members differ by (B, C): one more thing where the start of each was drawn."""
+    latents, begun = members.latents, []
+    if latents.start is not None:
+        begun = [latents.start.nan_to_num(0.0)]
+    elif drawn is not None:
+        begun = [drawn.phase.flatten(1)]
+    return torch.cat([latents.eps, latents.z, members.kick, *begun], 1)
 
 
 def _even(count: int, most: int) -> int:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, spread_windows
+from greymatch.models.clean import shared_weight
 from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network, Sight
 from greymatch.models.whole import Recordings
@@ -32,7 +33,7 @@ PRIOR = 1.0  # nothing is less certain than that
 ROUNDING = 1e-13  # two answers are never closer
 FLAWLESS = 1e-7  # misfit of most paths through windows, relative to these's spreads
 INFORMED, FEW = 0.5, 3  # a variance that data, and not the prior, decide; and too few such windows to be surer by
-AGREED = 0.5  # how small a factor may be if that is more
+AGREED = 0.8  # how small a factor may be of laws that count their windows' own misfits
 RESOLVED = 4 * torch.finfo(torch.float32).eps  # what is owed by less is rounding, by which windows disagree as well
 
 
@@ -49,7 +50,7 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         first = Beginnings.of(network, window, sight, known)
         shared = first.stencil_factors() if first else torch.zeros_like(network.doubt)
         flawless = bool(first and first.flawless)
-        least = LEAST_FACTOR if first is None or flawless else AGREED
+        least = LEAST_FACTOR if first is None else AGREED * shared_weight(window)
         steps = _placed(_step_errors(network, window, sight), known)
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
@@ -84,7 +85,7 @@ def _disagreement(found: Estimates) -> Tensor:
     both = torch.cat([torch.zeros_like(surest), surest], 1)
     spread = claimed.gather(1, both).sum(1).sqrt()
     gaps = found.mean.gather(1, both).diff(dim=1)[:, 0].abs().clamp_min(ROUNDING)
-    compared, away = spread.isfinite(), gaps / spread.clamp_min(1e-9)
+    compared, away = spread.isfinite(), gaps / spread.clamp_min(ROUNDING)
     told = compared & (claimed.gather(1, both).amax(1) < INFORMED)
     return torch.where(told.sum(0) < FEW, _factors(away, compared).clamp_min(1.0), _factors(away, told))
 
@@ -189,8 +190,7 @@ class Beginnings:
 
     @property
     def flawless(self) -> bool:
-        """Whether the law leaves nothing to explain. Windows agree on what is wrong with one, too: only then are they
-        believed to be far surer than they claim."""
+        """Whether the law leaves nothing to explain."""
         return self._followed and float(self.near.median()) <= FLAWLESS
 
     @property

@@ -15,9 +15,11 @@ from greymatch.data.windows import Window, gather, usable
 from greymatch.errors import GreymatchError
 from greymatch.forecast.ensemble import covered, crps, quantile
 from greymatch.matching.path import widen
+from greymatch.models.collocation import smoothed
 from greymatch.models.latents import Latents, Members
 from greymatch.models.network import Network, Sight
 from greymatch.models.rollout import TOLERANCE, roll_out
+from greymatch.models.solving import allowed, differing
 from greymatch.simulation.start import Start
 
 MOST_TRAJECTORIES, MOST_NUMBERS = 128, 1_500_000
@@ -187,11 +189,14 @@ class Validator:
         with torch.no_grad():
             shown = self.window.select(rows[:count])
             members = network.draw(sight, draws, generator)
-            start = Start.of(shown, network.physics.order).drawn(draws, generator, network.widening)
-            start = start.select(torch.arange(len(rows), device=rows.device) % len(start))
+            drawn = Start.of(shown, network.physics.order).drawn(draws, generator, network.widening)
+            start = drawn.select(torch.arange(len(rows), device=rows.device) % len(drawn))
             signals = self.signals.select(rows) if self.signals else None
             solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
         values = solution.values.reshape(draws, count, *solution.values.shape[1:])
+        if not network.recalls:
+            numbers = differing(members, drawn if len(drawn) > count else None).unflatten(0, (draws, count))
+            values = smoothed(values, numbers, allowed(network, TOLERANCE))
         members.loosen(values, TOLERANCE)
         values = _observed(network, values, generator)
         spread = network.scales.spread.reshape(-1, *(1,) * (values.ndim - 4))
