@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from inspect import unwrap
 from typing import Any, Protocol
 
@@ -18,7 +19,8 @@ FUSED = ("cpu", "cuda")  # devices with an optimiser of one piece
 
 
 class Engine(Protocol):
-    """`objective` gives the loss of a batch, `optimizer` has the rates; a step is `backward`, `clip` and `step`."""
+    """`objective` gives the loss of a batch, `optimizer` has the rates; a step is `forget`, `backward` for each part of
+    the batch, `clip` and `step`."""
 
     objective: Any
     optimizer: Any
@@ -27,7 +29,17 @@ class Engine(Protocol):
         """What has the gradients of these weights of the network."""
         ...
 
-    def backward(self, total: Tensor) -> None: ...
+    def forget(self) -> None:
+        """The gradients of the step before."""
+        ...
+
+    def backward(self, total: Tensor) -> None:
+        """Add the gradients of this loss to those that are there."""
+        ...
+
+    def unshared(self, more: bool) -> AbstractContextManager[Any]:
+        """Around a loss and its `backward`: if there are `more` to come, other processes need not be told yet."""
+        ...
 
     def clip(self, limit: float, strict: bool) -> Tensor:
         """Cut the gradient to the norm `limit`; the norm that it had. `strict`: an error if that is no number."""
@@ -62,9 +74,14 @@ class Whole:
     def own(self, weights: Sequence[Tensor]) -> Sequence[Tensor]:
         return weights
 
-    def backward(self, total: Tensor) -> None:
+    def forget(self) -> None:
         forget_gradients(self.optimizer)
+
+    def backward(self, total: Tensor) -> None:
         self._fabric.backward(total)
+
+    def unshared(self, more: bool) -> AbstractContextManager[Any]:
+        return self._fabric.no_backward_sync(self.objective, more)
 
     def clip(self, limit: float, strict: bool) -> Tensor:
         return self._fabric.clip_gradients(self.objective, self.optimizer, max_norm=limit, error_if_nonfinite=strict)

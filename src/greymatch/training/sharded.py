@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -42,7 +43,7 @@ class Sharded:
             weight.data = weight.data.contiguous()
         mesh = init_device_mesh(fabric.device.type, (fabric.world_size,))
         empty = {weight for weight in self._objective.parameters() if not weight.numel()}
-        fully_shard(self._objective, mesh=mesh, ignored_params=empty)
+        self._sharded = fully_shard(self._objective, mesh=mesh, ignored_params=empty)
         self.optimizer = adamw([weight for weight in self._learner.parameters() if weight.numel()], settings)
         self._mean = {name: value.clone() for name, value in self._learner.state_dict().items()}
 
@@ -53,9 +54,16 @@ class Sharded:
     def own(self, weights: Sequence[Tensor]) -> Sequence[Tensor]:
         return [mine for its, mine in self._pairs() if any(its is weight for weight in weights)]
 
-    def backward(self, total: Tensor) -> None:
+    def forget(self) -> None:
         forget_gradients(self.optimizer)
+
+    def backward(self, total: Tensor) -> None:
         total.backward()
+
+    @contextmanager
+    def unshared(self, more: bool) -> Iterator[None]:
+        self._sharded.set_requires_gradient_sync(not more)
+        yield
 
     def clip(self, limit: float, strict: bool) -> Tensor:
         weights = [weight for _, weight in self._pairs() if weight.grad is not None]
