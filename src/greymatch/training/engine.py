@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from greymatch.halves import spared
 from greymatch.settings import TrainingSettings
 from greymatch.training.averaging import Averaging
 from greymatch.training.bare import Weighted, weights_of
@@ -35,6 +36,10 @@ class Engine(Protocol):
 
     def backward(self, total: Tensor) -> None:
         """Add the gradients of this loss to those that are there."""
+        ...
+
+    def computing(self) -> AbstractContextManager[Any]:
+        """Around every loss and its `backward`: in the precision asked for, by what works here."""
         ...
 
     def unshared(self, more: bool) -> AbstractContextManager[Any]:
@@ -70,6 +75,7 @@ class Whole:
         self.objective, self.optimizer = fabric.setup(objective, self._whole)
         self._averaging = Averaging(network.state_dict(), [name for name, _ in network.named_parameters()])
         self._averaged = self._averaging.first()
+        self._precision = settings.precision
 
     def own(self, weights: Sequence[Tensor]) -> Sequence[Tensor]:
         return weights
@@ -79,6 +85,9 @@ class Whole:
 
     def backward(self, total: Tensor) -> None:
         self._fabric.backward(total)
+
+    def computing(self) -> AbstractContextManager[Any]:
+        return spared(self._precision, self._fabric.device.type)
 
     def unshared(self, more: bool) -> AbstractContextManager[Any]:
         return self._fabric.no_backward_sync(self.objective, more)

@@ -23,10 +23,17 @@ def learned(
     together tell what it would.
     """
     engine.forget()
-    if parts == 1:
+    with engine.computing():
+        if parts > 1:
+            return _in_parts(engine, objective, batch, noise, generator, parts)
         loss = engine.objective(batch, noise, generator)
         engine.backward(loss.total)
         return loss
+
+
+def _in_parts(
+    engine: Engine, objective: Objective, batch: Any, noise: Tensor, generator: torch.Generator, parts: int
+) -> Terms:
     counts = objective.counts(batch)
     means = () if counts is None else (over_all(counts) / parts,)
     own = [part_of(generator, number, parts) for number in range(parts)]

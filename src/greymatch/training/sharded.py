@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from greymatch.errors import GreymatchError
+from greymatch.halves import spared
 from greymatch.settings import TrainingSettings
 from greymatch.training.averaging import Averaging
 from greymatch.training.engine import adamw, forget_gradients
@@ -35,6 +36,7 @@ class Sharded:
                 f"`training.precision` must be one of {list(PRECISIONS)} with fsdp; got {settings.precision!r}."
             )
         self._network, self._whole, self._fabric = network, adamw(network.parameters(), settings), fabric
+        self._precision = settings.precision
         _same_everywhere(network)
         copies: dict[int, Any] = {}
         self._objective = copy.deepcopy(objective, copies)
@@ -59,6 +61,9 @@ class Sharded:
 
     def backward(self, total: Tensor) -> None:
         total.backward()
+
+    def computing(self) -> AbstractContextManager[None]:
+        return spared(self._precision, self._fabric.device.type)
 
     @contextmanager
     def unshared(self, more: bool) -> Iterator[None]:
