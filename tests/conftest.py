@@ -85,6 +85,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # models fitted for a second know little, and rightly say so
     config.addinivalue_line("filterwarnings", "ignore::greymatch.models.unusual.UnusualHistoryWarning")
     config.addinivalue_line("filterwarnings", "ignore::greymatch.models.share.ResidualTookOverWarning")
+    # some machines that tests run on have broken units, and say so
+    config.addinivalue_line("filterwarnings", "ignore::greymatch.halves.BrokenUnitsWarning")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -52,6 +52,15 @@ def test_settings_survive_json():
         ({"training.steps": 2.5}, "setting 'training.steps': .*; got 2.5"),
         ({"encoder.kind": "transformer"}, "setting 'encoder.kind': .*'mlp', 'gru' or 'conv'; got 'transformer'"),
         ({"shortest": 40}, r"^setting 'shortest' must not exceed 'window' = 26; got 40\.$"),
+        ({"training.parts": 0}, "setting 'training.parts': .*greater than or equal to 1; got 0"),
+        (
+            {"training.batch": 12, "training.parts": 5},
+            r"^setting 'training.parts' must divide 'training.batch' = 12; got 5\. Set 4, for instance\.$",
+        ),
+        (
+            {"training": {"batch": 2, "parts": 8}},
+            r"^setting 'training.parts' must divide 'training.batch' = 2; got 8\. Set 2, for instance\.$",
+        ),
         ({"training.warmup": 1.0}, "setting 'training.warmup': .*less than 1; got 1.0"),
     ],
 )

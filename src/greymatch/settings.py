@@ -148,6 +148,9 @@ class TrainingSettings(Section):
         default="wall", description="what minutes count: time that passes, or time of processors, however busy they are"
     )
     batch: int = Field(default=256, ge=1, description="windows a step")
+    parts: int = Field(
+        default=1, ge=1, description="equal parts of a batch, one after another: the same step, in less memory"
+    )
     rate: float = Field(default=2e-3, gt=0, description="peak learning rate")
     warmup: float = Field(default=0.02, ge=0, lt=1, description="part of the budget over which the rate rises")
     decay: float = Field(default=1e-4, ge=0, description="weight decay")
@@ -174,6 +177,16 @@ class TrainingSettings(Section):
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "64-true"] = "32-true"
     channels_last: bool = Field(default=False, description="how 2-D convolutions lie in memory; for GPUs, mostly")
     seed: int = 0
+
+    @model_validator(mode="after")
+    def _divided(self) -> Self:
+        if self.batch % self.parts:
+            nearest = max(parts for parts in range(1, self.parts) if self.batch % parts == 0)
+            raise ValueError(
+                f"setting 'training.parts' must divide 'training.batch' = {self.batch}; got {self.parts}. "
+                f"Set {nearest}, for instance."
+            )
+        return self
 
 
 class Settings(Tree):

@@ -89,7 +89,7 @@ def _readable(error: ValidationError, known: dict[str, str]) -> str:
         key = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
             lines.append(f"unknown setting {key!r}.{did_you_mean(key, known)}")
-        elif not key:  # a rule about several settings says itself which
+        elif problem["type"] == "value_error":  # a rule about several settings says itself which
             lines.append(problem["msg"].removeprefix("Value error, "))
         else:
             lines.append(f"setting {key!r}: {problem['msg']}; got {problem['input']!r}.")

@@ -1,7 +1,7 @@
 """What several processes that train one model share: the random numbers and the means of a batch.
 
 Every process draws the numbers of the whole batch and keeps those of its own part, so that a step of several processes
-is the step that one of them would have made.
+is the step that one of them would have made. So it is with the parts that one of them goes through one after another.
 """
 
 from __future__ import annotations
@@ -23,6 +23,14 @@ class Share(torch.Generator):
         made = Share(device)
         made.rank, made.count = rank, count
         return made
+
+
+def part_of(generator: torch.Generator, number: int, parts: int) -> Share:
+    """In the same state, for one of so many equal parts of the rows that this one draws for."""
+    rank, count = (generator.rank, generator.count) if isinstance(generator, Share) else (0, 1)
+    made = Share.of(generator.device, rank * parts + number, count * parts)
+    made.set_state(generator.get_state())
+    return made
 
 
 def normal(shape: Sequence[int], generator: torch.Generator | None, like: Tensor, axis: int = 0) -> Tensor:

@@ -31,12 +31,14 @@ def test_processes_that_are_asked_for_are_launched_and_a_fall_is_told(greymatch,
     assert "greymatch fit --resume new" in done.err
     ((words, count, folder),) = asked
     assert (count, folder) == (2, Path("new"))
-    assert words[2:] == ["fit", "--resume", "new", "--devices", "2", "--strategy", "ddp"]
+    shared = ["--devices", "2", "--strategy", "ddp", "--set", "training.parts=1"]
+    assert words[2:] == ["fit", "--resume", "new", *shared]
 
 
-def test_a_run_goes_on_with_another_number_of_processes(greymatch, user: Path, asked) -> None:
-    assert "process 2 of 2" in greymatch("fit", "--resume", "run", "--devices", 3, "--strategy", "fsdp").err
-    assert (asked[0][1], asked[0][0][-2:]) == (3, ["--strategy", "fsdp"])
+def test_a_run_goes_on_with_another_number_of_processes_and_parts(greymatch, user: Path, asked) -> None:
+    how = ("--devices", 3, "--strategy", "fsdp", "--set", "training.parts=2")
+    assert "process 2 of 2" in greymatch("fit", "--resume", "run", *how).err
+    assert (asked[0][1], asked[0][0][-4:]) == (3, ["--strategy", "fsdp", "--set", "training.parts=2"])
     done = greymatch("fit", "--resume", "run", "--set", "residual.width=3")
     assert (done.code, "residual.width" in done.err) == (2, True)
 

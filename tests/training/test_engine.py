@@ -29,10 +29,13 @@ def test_the_first_step_of_adam_is_the_rate_against_each_slope() -> None:
     torch.testing.assert_close(whole.averaged()["weight"], keep * before + (1 - keep) * network.weight.detach())
 
 
-def test_gradients_do_not_add_up_over_steps() -> None:
+def test_gradients_add_up_over_parts_and_not_over_steps() -> None:
     network, whole = begun()
     for _ in range(2):
-        whole.backward(whole.objective(torch.tensor([[3.0, -4.0]])).sum())
+        whole.forget()
+        for part in ([3.0, 0.0], [0.0, -4.0]):
+            with whole.unshared(more=part[0] > 0):
+                whole.backward(whole.objective(torch.tensor([part])).sum())
     torch.testing.assert_close(network.weight.grad, torch.tensor([[3.0, -4.0]]))
 
 

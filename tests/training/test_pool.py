@@ -7,7 +7,7 @@ from torch import Tensor
 
 from greymatch.together import Share, integers
 from greymatch.training.noise import RunningMean
-from greymatch.training.pool import Pool, dealt
+from greymatch.training.pool import Pool, apart, dealt
 from greymatch.training.state import RunState
 
 BATCHES, COUNT = 3, 4
@@ -32,6 +32,17 @@ def test_every_row_is_dealt_once():
     batches = dealt(Drawn(torch.arange(12), None), BATCHES)
     assert [batch.rows.tolist() for batch in batches] == [[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8, 11]]
     assert batches[0].inputs is None
+
+
+class Nested(NamedTuple):
+    drawn: Drawn
+    values: Tensor
+
+
+def test_rows_are_shared_out_in_tuples_in_tuples_and_nothing_stays_nothing():
+    first, second = apart(Nested(Drawn(torch.arange(4), None), torch.arange(8.0).reshape(4, 2)), 2, torch.chunk)
+    assert (first.drawn.rows.tolist(), second.drawn.rows.tolist(), second.drawn.inputs) == ([0, 1], [2, 3], None)
+    assert second.values.tolist() == [[4.0, 5.0], [6.0, 7.0]]
 
 
 def test_after_a_stop_the_same_batches_follow(seed: int):

@@ -32,7 +32,7 @@ from greymatch.training.fit import fit
 
 end_with_parent()
 torch.set_num_threads(1)
-folder, stop, strategy = sys.argv[1:]
+folder, stop, strategy, parts = sys.argv[1:]
 
 def decays(rows, seed):
     rng = np.random.default_rng(seed)
@@ -54,7 +54,7 @@ loop.Loop.step = falls
 decay = Physics(lambda t, x, p: {"x": -p.k * x.x}, ["x"], {"k": Uniform(0.2, 2.0)}, name="decay")
 small = {"encoder.width": 8, "encoder.latents": 1, "residual.width": 8, "training.batch": 16}
 small |= {"training.validations": 4, "training.steps": 8, "residual.products": 0, "training.checkpoint_seconds": 0.0}
-small |= {"training.strategy": strategy}
+small |= {"training.strategy": strategy, "training.parts": int(parts)}
 resume = os.path.exists(f"{folder}/last.safetensors")
 try:
     fit(decay, decays(9, 0), decays(4, 1), settings=Settings(window=8).updated(small), folder=folder, resume=resume,
@@ -70,14 +70,14 @@ except Exception as error:
 def one(folder: Path) -> None:
     """In this very process, which has loaded all that takes long; what the program changes is put back."""
     with pytest.MonkeyPatch.context() as changed:
-        changed.setattr(sys, "argv", ["-c", str(folder), "", "ddp"])
+        changed.setattr(sys, "argv", ["-c", str(folder), "", "ddp", "1"])
         changed.setattr(Loop, "step", Loop.step)
         exec(PROGRAM, {})
 
 
-def two(folder: Path, stop: str = "", strategy: str = "ddp") -> Ended:
+def two(folder: Path, stop: str = "", strategy: str = "ddp", parts: int = 1) -> Ended:
     folder.mkdir(exist_ok=True)
-    return launch(["-c", PROGRAM, str(folder), stop, strategy], 2, folder)
+    return launch(["-c", PROGRAM, str(folder), stop, strategy, str(parts)], 2, folder)
 
 
 def curve(folder: Path) -> dict[str, list[Any]]:
@@ -134,10 +134,24 @@ def test_two_with_all_weights_learn_as_one_and_ctrl_c_of_either_stops_both_at_th
     assert not list(folder.glob("process-*.log"))
 
 
+@pytest.mark.slow
+def test_two_that_go_through_parts_learn_as_one_with_either_strategy(alone: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "two"
+    assert two(folder, "ctrl-c", "ddp", parts=2).codes == [130, 130]
+    assert two(folder, strategy="fsdp", parts=4).codes == [0, 0]
+    check_same_run(alone, folder)
+
+
 def test_a_batch_must_divide_among_the_processes() -> None:
     assert Ranks(None, 1, 4).part(32) == 8
     with pytest.raises(GreymatchError, match="multiple of the 3 processes"):
         Ranks(None, 0, 3).part(32)
+
+
+def test_what_each_has_must_divide_into_parts() -> None:
+    assert Ranks(None, 1, 4).part(32, parts=2) == 8
+    with pytest.raises(GreymatchError, match=r"4 processes .*, times the 3 `training.parts` of each; got 30. Set 24"):
+        Ranks(None, 0, 4).part(30, parts=3)
 
 
 def test_one_process_alone_asks_nobody() -> None:

@@ -39,7 +39,8 @@ def launched(physics: Physics, training: TrainingSettings, where: Path, quiet: b
     from greymatch.training.run import MODEL
 
     words = ["-m", "greymatch.cli", "fit", "--resume", str(where), "--devices", str(training.devices)]
-    words += ["--strategy", training.strategy, *(["--quiet"] if quiet else [])]
+    words += ["--strategy", training.strategy, "--set", f"training.parts={training.parts}"]
+    words += ["--quiet"] if quiet else []
     ended = launch(words, training.devices, where)
     if ended.fallen is None:
         return load(where / MODEL, physics)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from greymatch.settings import Settings
     from greymatch.training.progress import Meter, Moment
 
-MACHINES = ("training.devices", "training.nodes", "training.strategy")  # may differ when a run goes on
+MACHINES = ("training.devices", "training.nodes", "training.strategy", "training.parts")  # may differ in a run
 
 
 @dataclass(frozen=True)

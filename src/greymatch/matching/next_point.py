@@ -52,15 +52,21 @@ class NextPointObjective(nn.Module):
     def channels(self) -> int:
         return len(self.network.physics.states)
 
-    def forward(self, pair: Pair, noise: Tensor, generator: torch.Generator | None) -> NextPointLoss:
+    def counts(self, pair: Pair) -> Tensor:
+        """How many numbers of each state (S,) were observed."""
+        return pair.seen.movedim(1, 0).flatten(1).sum(1)
+
+    def forward(
+        self, pair: Pair, noise: Tensor, generator: torch.Generator | None, counts: Tensor | None = None
+    ) -> NextPointLoss:
         memory = Memory.unpacked(pair.features)
         target = torch.where(pair.seen, pair.target, memory.last)
         moving, part = bridged(memory.last, target, self.settings.noise, generator)
         named = self.network.next_point(moving, part, pair.steps, memory, pair.ahead)
         unit = self.network.next_point.unit.reshape(-1, *(1,) * (named.ndim - 2))
         wrong = ((named - target) / (unit * _wide(pair.steps, named))).square() * pair.seen
-        seen = over_all(pair.seen.movedim(1, 0).flatten(1).sum(1))
-        errors = wrong.movedim(1, 0).flatten(1).sum(1) / seen.clamp_min(1)
+        seen = over_all(self.counts(pair)) if counts is None else counts
+        errors = wrong.movedim(1, 0).flatten(1).sum(1) / seen.masked_fill(seen == 0, 1)
         fit = 0.5 * (errors / noise).sum()
         return NextPointLoss(fit, fit, errors.detach())
 

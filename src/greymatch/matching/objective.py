@@ -16,6 +16,7 @@ from greymatch.models.network import Network
 from greymatch.together import integers, normal, over_all
 
 SURE = 0.1  # relative error of a derivative that is as good as none, as far as points are weighed by it
+LEAST = torch.finfo(torch.float32).tiny  # that is counted, where nothing is
 SHORTEST = 0.1  # spreads of a state, by which it counts as moved at least
 
 
@@ -97,11 +98,17 @@ class Objective(nn.Module):
         """How many errors are weighed, each by a noise of its own."""
         return len(self.network.physics.states) * (1 + self.network.dynamics.learns_velocity)
 
-    def forward(self, sample: Sample, noise: Tensor, generator: torch.Generator | None) -> Loss:
+    def counts(self, sample: Sample) -> Tensor:
+        """What the points of a batch count for together (S,)."""
+        return _worth(sample, self._unit(sample)).sum((0, 1))
+
+    def forward(
+        self, sample: Sample, noise: Tensor, generator: torch.Generator | None, counts: Tensor | None = None
+    ) -> Loss:
         latents, encoded = self._latents(sample, generator)
         posed = sample.posed or self._posed(sample, latents, generator)
         parts, sensitivity = self._asked(posed, latents)
-        errors, weights, size = self._errors(sample, parts, posed.target)
+        errors, weights, size = self._errors(sample, parts, posed.target, counts)
         fit = (0.5 * self.evidence * weights / noise * errors).sum()
         total = fit.add(size, alpha=self.evidence * self.settings.size)
         total = total.add(sensitivity, alpha=self.evidence * self.settings.sensitivity)
@@ -181,11 +188,17 @@ class Objective(nn.Module):
         driven = None if u is None or push is None else u + push
         return phase + _over(shift, phase), driven, step
 
-    def _errors(self, sample: Sample, parts: Parts, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _unit(self, sample: Sample) -> Tensor:
+        """The speed (B, 1, S) in which errors are measured."""
+        return self.network.dynamics.scales_top * sample.features.amplitude[:, None]
+
+    def _errors(
+        self, sample: Sample, parts: Parts, target: Tensor, counts: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Mean squares of the matched channels (C,), their weights (C,) and the mean size of the residual."""
-        amplitude, dynamics = sample.features.amplitude[:, None], self.network.dynamics
-        unit, trusted = dynamics.scales_top * amplitude, _over(sample.trusted, parts.total)
-        share = _share(sample, unit)
+        unit, trusted = self._unit(sample), _over(sample.trusted, parts.total)
+        worth = _worth(sample, unit)
+        share = worth / (over_all(worth.sum((0, 1))) if counts is None else counts).clamp_min(LEAST)
         both = torch.stack([parts.total - target, parts.residual]) / _over(unit, parts.total)
         wrong, added = _kept(both, trusted)
         errors, size = _means(wrong.square(), share), _means(added.abs(), share)
@@ -194,7 +207,8 @@ class Objective(nn.Module):
             weights = weights * self.settings.alpha
         if parts.drift is not None:
             # the path's own velocity is the target, so the correction itself is the error
-            drift = parts.drift / _over(dynamics.scales_velocity * amplitude, parts.drift)
+            usual = self.network.dynamics.scales_velocity * sample.features.amplitude[:, None]
+            drift = parts.drift / _over(usual, parts.drift)
             errors = torch.cat([_means(_kept(drift, trusted).square(), share), errors])
             weights = torch.cat([torch.ones_like(weights), weights])
         return errors, weights, size.mean()
@@ -211,16 +225,14 @@ def _kept(values: Tensor, trusted: Tensor) -> Tensor:
     return values.masked_fill(~trusted, 0.0)
 
 
-def _share(sample: Sample, unit: Tensor) -> Tensor:
+def _worth(sample: Sample, unit: Tensor) -> Tensor:
     """What each point (B, M, S) counts for in a mean: those that noise leaves in doubt less, others the same, untrusted
     ones nothing.
 
     `unit` (B, 1, S) is the speed in which errors are measured.
     """
-    share = sample.trusted.to(unit)
-    if sample.doubt is not None:
-        share = share / (SURE**2 + (sample.doubt / unit).square())
-    return share / over_all(share.sum((0, 1))).clamp_min(torch.finfo(unit.dtype).tiny)
+    worth = sample.trusted.to(unit)
+    return worth if sample.doubt is None else worth / (SURE**2 + (sample.doubt / unit).square())
 
 
 def _means(values: Tensor, share: Tensor) -> Tensor:

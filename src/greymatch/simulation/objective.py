@@ -92,11 +92,17 @@ class Objective(nn.Module):
         """How many errors are weighed, each by a noise of its own."""
         return len(self.network.physics.states)
 
-    def forward(self, segment: Segment, noise: Tensor, generator: torch.Generator | None) -> Loss:
+    def counts(self, segment: Segment) -> Tensor:
+        """How many numbers of each state (S,) were observed."""
+        return observed(segment.future.mask)
+
+    def forward(
+        self, segment: Segment, noise: Tensor, generator: torch.Generator | None, counts: Tensor | None = None
+    ) -> Loss:
         encoded = self.network.encode(segment.features, generator)
         found = hybrid(self.network, encoded.latents, segment.future)
         wrong = scaled(self.network, segment.features, found - segment.future.values, segment.future.mask)
-        errors = mean_squares(wrong, segment.future.mask)
+        errors = mean_squares(wrong, segment.future.mask, counts)
         fit = 0.5 * self.evidence * (errors / noise).sum()
         kl_theta, kl_z = encoded.eps.kl().mean(), encoded.z.kl().mean()
         return Loss(fit + kl_theta + kl_z, fit, kl_theta, kl_z, errors.detach())
@@ -144,7 +150,13 @@ def scaled(network: Network, features: Features, difference: Tensor, mask: Tenso
     return (difference / unit).masked_fill(~mask, 0.0)
 
 
-def mean_squares(wrong: Tensor, mask: Tensor) -> Tensor:
-    """Mean square of each state (S,) over what was observed of it."""
+def observed(mask: Tensor) -> Tensor:
+    """How many numbers of each state (S,) were."""
+    return mask.movedim(2, 0).flatten(1).sum(1)
+
+
+def mean_squares(wrong: Tensor, mask: Tensor, counts: Tensor | None = None) -> Tensor:
+    """Mean square of each state (S,) over what was observed of it; over `counts` if these are told."""
     square = wrong.square().movedim(2, 0).flatten(1).sum(1)
-    return square / over_all(mask.movedim(2, 0).flatten(1).sum(1)).clamp_min(1)
+    seen = over_all(observed(mask)) if counts is None else counts
+    return square / seen.masked_fill(seen == 0, 1)

@@ -11,7 +11,7 @@ from greymatch.models.cleansing import CleansingEncoder
 from greymatch.models.features import Features
 from greymatch.models.latents import Encoded
 from greymatch.models.network import Network
-from greymatch.simulation.objective import Segment, hybrid, mean_squares, physics_only, scaled
+from greymatch.simulation.objective import Segment, hybrid, mean_squares, observed, physics_only, scaled
 
 
 class Loss(NamedTuple):
@@ -54,7 +54,13 @@ class PhysVaeObjective(nn.Module):
         assert isinstance(encoder, CleansingEncoder), "the method says that its encoder cleanses"
         return encoder
 
-    def forward(self, segment: Segment, noise: Tensor, generator: torch.Generator | None) -> Loss:
+    def counts(self, segment: Segment) -> Tensor:
+        """How many numbers of each state (S,) were observed."""
+        return observed(segment.future.mask)
+
+    def forward(
+        self, segment: Segment, noise: Tensor, generator: torch.Generator | None, counts: Tensor | None = None
+    ) -> Loss:
         weights, mask = self.settings, segment.future.mask
         informed = self.network.informed(segment.features)
         encoded = self.encoder(informed, generator)
@@ -67,7 +73,7 @@ class PhysVaeObjective(nn.Module):
         augment = self._augment(segment) if weights.augment else fit.new_zeros(())
         total = fit + weights.kl * (kl_theta + kl_z)
         total = total + weights.ppc * ppc + weights.unmix * unmix + weights.augment * augment
-        return Loss(total, fit, kl_theta, kl_z, ppc, unmix, augment, mean_squares(wrong, mask).detach())
+        return Loss(total, fit, kl_theta, kl_z, ppc, unmix, augment, mean_squares(wrong, mask, counts).detach())
 
     def _ppc(self, segment: Segment, encoded: Encoded, found: Tensor) -> Tensor:
         """What the residual does to the forecast."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -27,6 +28,9 @@ class Bare:
 
     def backward(self, total: Tensor) -> None:
         total.backward()
+
+    def no_backward_sync(self, objective: Any, enabled: bool) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def clip_gradients(self, objective: Any, optimizer: Weighted, max_norm: float, error_if_nonfinite: bool) -> Tensor:
         """As PyTorch does, but asking once what the norm is: each answer takes as long as the norm."""

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from greymatch.errors import GreymatchError
+from greymatch.halves import warn_of_broken
 from greymatch.settings import TrainingSettings
 from greymatch.training.bare import FULL, Bare
 from greymatch.training.ranks import ALONE, Ranks
@@ -60,6 +61,8 @@ def fabric(training: TrainingSettings) -> Any:
     check_launched(training, here)
     if here.count == 1 and training.precision == FULL:
         return Bare(torch.device("cuda", where["devices"][0]) if where["accelerator"] == "gpu" else torch.device("cpu"))
+    if here.rank == 0:
+        warn_of_broken(training.precision, where["accelerator"])
     from lightning_fabric import Fabric
 
     logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it tells of the precision that was asked for

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from inspect import unwrap
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from greymatch.halves import spared
 from greymatch.settings import TrainingSettings
 from greymatch.training.averaging import Averaging
 from greymatch.training.bare import Weighted, weights_of
@@ -18,7 +20,8 @@ FUSED = ("cpu", "cuda")  # devices with an optimiser of one piece
 
 
 class Engine(Protocol):
-    """`objective` gives the loss of a batch, `optimizer` has the rates; a step is `backward`, `clip` and `step`."""
+    """`objective` gives the loss of a batch, `optimizer` has the rates; a step is `forget`, `backward` for each part of
+    the batch, `clip` and `step`."""
 
     objective: Any
     optimizer: Any
@@ -27,7 +30,21 @@ class Engine(Protocol):
         """What has the gradients of these weights of the network."""
         ...
 
-    def backward(self, total: Tensor) -> None: ...
+    def forget(self) -> None:
+        """The gradients of the step before."""
+        ...
+
+    def backward(self, total: Tensor) -> None:
+        """Add the gradients of this loss to those that are there."""
+        ...
+
+    def computing(self) -> AbstractContextManager[Any]:
+        """Around every loss and its `backward`: in the precision asked for, by what works here."""
+        ...
+
+    def unshared(self, more: bool) -> AbstractContextManager[Any]:
+        """Around a loss and its `backward`: if there are `more` to come, other processes need not be told yet."""
+        ...
 
     def clip(self, limit: float, strict: bool) -> Tensor:
         """Cut the gradient to the norm `limit`; the norm that it had. `strict`: an error if that is no number."""
@@ -58,13 +75,22 @@ class Whole:
         self.objective, self.optimizer = fabric.setup(objective, self._whole)
         self._averaging = Averaging(network.state_dict(), [name for name, _ in network.named_parameters()])
         self._averaged = self._averaging.first()
+        self._precision = settings.precision
 
     def own(self, weights: Sequence[Tensor]) -> Sequence[Tensor]:
         return weights
 
-    def backward(self, total: Tensor) -> None:
+    def forget(self) -> None:
         forget_gradients(self.optimizer)
+
+    def backward(self, total: Tensor) -> None:
         self._fabric.backward(total)
+
+    def computing(self) -> AbstractContextManager[Any]:
+        return spared(self._precision, self._fabric.device.type)
+
+    def unshared(self, more: bool) -> AbstractContextManager[Any]:
+        return self._fabric.no_backward_sync(self.objective, more)
 
     def clip(self, limit: float, strict: bool) -> Tensor:
         return self._fabric.clip_gradients(self.objective, self.optimizer, max_norm=limit, error_if_nonfinite=strict)

@@ -22,6 +22,7 @@ from greymatch.training.engine import engine
 from greymatch.training.frozen import Frozen
 from greymatch.training.interrupt import Interrupt
 from greymatch.training.noise import RunningMean
+from greymatch.training.parts import learned
 from greymatch.training.pool import Pool
 from greymatch.training.ranks import ALONE, Ranks
 from greymatch.training.recipe import Recipe, Terms, numbers
@@ -73,7 +74,7 @@ class Loop:
         device = next(self.network.parameters()).device
         self.engine = engine(self.network, self.way.objective, self.settings, self.fabric, self.ranks.count)
         self.generator = self._generator(device).manual_seed(self.settings.seed)
-        self._batch = self.ranks.part(self.settings.batch)
+        self._batch = self.ranks.part(self.settings.batch, self.settings.parts)
         self._pool = Pool(lambda: self._generator(device))
         self._held = self.engine.own(self.held)
         self.state = RunState(
@@ -163,12 +164,12 @@ class Loop:
             group["lr"] = self.settings.rate * schedule(self.fraction, self.settings.warmup)
         sample = self._sample()
         floor = self.network.settings.matching.noise_floor**2
-        loss = self.engine.objective(sample, self.state.noise.value.clamp_min(floor), self.generator)
+        noise = self.state.noise.value.clamp_min(floor)
+        loss = learned(self.engine, self.way.objective, sample, noise, self.generator, self.settings.parts)
         common = self.ranks.mean(loss)
         if not math.isfinite(common.total.item()):
             self.engine.gather()
             self._stop_for_nonfinite("loss", cause(self.network, sample, loss, self.way.sampler.labels))
-        self.engine.backward(loss.total)
         if self.state.settled is None:
             for weight in self._held:
                 weight.grad = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from greymatch.training.state import RunState
 
@@ -43,10 +44,19 @@ class Pool:
 
 
 def dealt(drawn: Any, batches: int) -> list[Any]:
-    """Rows that were drawn together, tensors (R, ...) in tuples in tuples, as batches: the first takes every n-th row
-    from the first on. So processes that draw parts of all rows have parts of the same batches."""
-    if drawn is None:
-        return [None] * batches
-    if isinstance(drawn, tuple):
-        return [type(drawn)(*parts) for parts in zip(*(dealt(part, batches) for part in drawn), strict=True)]
-    return list(drawn.unflatten(0, (-1, batches)).transpose(0, 1).contiguous().unbind())
+    """Rows that were drawn together, as batches: the first takes every n-th row from the first on. So processes that
+    draw parts of all rows have parts of the same batches."""
+    return apart(drawn, batches, _every_nth)
+
+
+def apart(rows: Any, count: int, deal: Callable[[Tensor, int], Sequence[Tensor]]) -> list[Any]:
+    """Rows, tensors (R, ...) in named tuples of such, as so many of the like; `deal` shares out each tensor."""
+    if rows is None:
+        return [None] * count
+    if isinstance(rows, tuple):
+        return [type(rows)(*own) for own in zip(*(apart(part, count, deal) for part in rows), strict=True)]
+    return list(deal(rows, count))
+
+
+def _every_nth(rows: Tensor, count: int) -> Sequence[Tensor]:
+    return rows.unflatten(0, (-1, count)).transpose(0, 1).contiguous().unbind()

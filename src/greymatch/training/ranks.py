@@ -36,12 +36,14 @@ class Ranks:
     def first(self) -> bool:
         return self.rank == 0
 
-    def part(self, batch: int) -> int:
-        """This process's part of a batch, as large as that of the others."""
-        if batch % self.count:
+    def part(self, batch: int, parts: int = 1) -> int:
+        """This process's part of a batch, as large as that of the others, to be gone through in so many `parts`."""
+        shares = self.count * parts
+        if batch % shares:
+            each = f", times the {parts} `training.parts` of each" if parts > 1 else ""
             raise GreymatchError(
-                f"`training.batch` must be a multiple of the {self.count} processes that share it; got {batch}. "
-                f"Set {batch - batch % self.count or self.count}, for instance."
+                f"`training.batch` must be a multiple of the {self.count} processes that share it{each}; got {batch}. "
+                f"Set {batch - batch % shares or shares}, for instance."
             )
         return batch // self.count
 

@@ -61,12 +61,18 @@ class Sampler(Protocol):
 
 
 class Objective(Protocol):
-    """A module that gives the loss of a batch; `channels` errors are weighed, each by a noise of its own."""
+    """A module that gives the loss of a batch; `channels` errors are weighed, each by a noise of its own.
+
+    `counts` are what means over a batch are over, beside its rows, each of which counts as much; None for nothing. Who
+    asks for the loss of a part tells these of the whole batch, on the mean of its parts.
+    """
 
     @property
     def channels(self) -> int: ...
 
-    def __call__(self, batch: Any, noise: Tensor, generator: torch.Generator | None) -> Terms: ...
+    def counts(self, batch: Any, /) -> Tensor | None: ...
+
+    def __call__(self, batch: Any, noise: Tensor, generator: torch.Generator | None, *counts: Tensor) -> Terms: ...
 
 
 class Recipe(NamedTuple):

@@ -19,7 +19,7 @@ from greymatch.training.loop import LAST
 
 PLAN, METRICS, MODEL = "run.json", "metrics.jsonl", "model.safetensors"
 LOCK = ".lock"
-PROCESSES = ("devices", "nodes", "strategy")
+MACHINES = ("devices", "nodes", "strategy", "parts")
 
 
 def run_folder(folder: str | Path | None) -> Path:
@@ -90,9 +90,9 @@ def _stored(path: Path) -> dict[str, Any]:
 
 
 def of_the_run(settings: Tree) -> dict[str, Any]:
-    """All settings but how many processes there are: another number of them goes on with the same run."""
+    """All settings but how the work is shared out: in other processes or parts the same run goes on."""
     tree = settings.model_dump(mode="json")
-    return tree | {"training": {key: value for key, value in tree["training"].items() if key not in PROCESSES}}
+    return tree | {"training": {key: value for key, value in tree["training"].items() if key not in MACHINES}}
 
 
 def fingerprint(data: Trajectories) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from greymatch.errors import GreymatchError
+from greymatch.halves import spared
 from greymatch.settings import TrainingSettings
 from greymatch.training.averaging import Averaging
 from greymatch.training.engine import adamw, forget_gradients
@@ -34,6 +36,7 @@ class Sharded:
                 f"`training.precision` must be one of {list(PRECISIONS)} with fsdp; got {settings.precision!r}."
             )
         self._network, self._whole, self._fabric = network, adamw(network.parameters(), settings), fabric
+        self._precision = settings.precision
         _same_everywhere(network)
         copies: dict[int, Any] = {}
         self._objective = copy.deepcopy(objective, copies)
@@ -42,7 +45,7 @@ class Sharded:
             weight.data = weight.data.contiguous()
         mesh = init_device_mesh(fabric.device.type, (fabric.world_size,))
         empty = {weight for weight in self._objective.parameters() if not weight.numel()}
-        fully_shard(self._objective, mesh=mesh, ignored_params=empty)
+        self._sharded = fully_shard(self._objective, mesh=mesh, ignored_params=empty)
         self.optimizer = adamw([weight for weight in self._learner.parameters() if weight.numel()], settings)
         self._mean = {name: value.clone() for name, value in self._learner.state_dict().items()}
 
@@ -53,9 +56,19 @@ class Sharded:
     def own(self, weights: Sequence[Tensor]) -> Sequence[Tensor]:
         return [mine for its, mine in self._pairs() if any(its is weight for weight in weights)]
 
-    def backward(self, total: Tensor) -> None:
+    def forget(self) -> None:
         forget_gradients(self.optimizer)
+
+    def backward(self, total: Tensor) -> None:
         total.backward()
+
+    def computing(self) -> AbstractContextManager[None]:
+        return spared(self._precision, self._fabric.device.type)
+
+    @contextmanager
+    def unshared(self, more: bool) -> Iterator[None]:
+        self._sharded.set_requires_gradient_sync(not more)
+        yield
 
     def clip(self, limit: float, strict: bool) -> Tensor:
         weights = [weight for _, weight in self._pairs() if weight.grad is not None]

@@ -1,12 +1,14 @@
-"""Whether this machine computes in bfloat16, or only pretends to."""
+"""Whether weather is computed in bfloat16 here."""
 
 from __future__ import annotations
 
 import torch
 
-_UNIT = "amx_bf16"  # of processors; with vector instructions alone (avx512_bf16) float32 is half as fast again
+from greymatch.halves import units_work
 
 
-def computes_in_half() -> bool:
-    """Whether there is a GPU or a processor for it; elsewhere convolutions in bfloat16 take up to ten times as long."""
-    return torch.cuda.is_available() or torch.cpu.get_capabilities().get(_UNIT, False)
+def computes_in_half(device: str | None = None) -> bool:
+    """Whether a kind of device, or else this machine, has units for it; elsewhere convolutions in bfloat16 take up to
+    ten times as long."""
+    on_gpu = torch.cuda.is_available() if device is None else device != "cpu"
+    return on_gpu or units_work()

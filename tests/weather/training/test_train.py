@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,15 +88,46 @@ class Stopping(Silent):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.parametrize("parts", [1, 4])
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(
-    drifting: Archive, tiny: WeatherSettings, tmp_path: Path
+    drifting: Archive, tiny: WeatherSettings, tmp_path: Path, parts: int
 ) -> None:
+    tiny = tiny.updated({"training.parts": parts})
     with pytest.raises(KeyboardInterrupt):
         train(drifting, settings=tiny, folder=tmp_path / "a", progress=Stopping())
     resumed = train(drifting, settings=tiny, folder=tmp_path / "a", resume=True, quiet=True)
     whole = train(drifting, settings=tiny, folder=tmp_path / "b", quiet=True)
     for name, value in whole.network.state_dict().items():
         torch.testing.assert_close(resumed.network.state_dict()[name], value, rtol=0, atol=0)
+
+
+class Curve(Silent):
+    def __init__(self) -> None:
+        self.losses: list[float] = []
+
+    def show(self, moment: Moment) -> None:
+        self.losses.append(moment.terms["total"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"method": "black-box", "net.variational": True},
+        {"method": "climode", "solving.steps": 2, "transport.substeps": 1},
+    ],
+    ids=lambda changes: changes.get("method", "vgb-dm"),
+)
+def test_a_run_in_parts_is_the_run(drifting: Archive, tiny: WeatherSettings, changes: dict[str, Any]) -> None:
+    curves, models = {}, {}
+    for parts in (1, 4):
+        curves[parts] = Curve()
+        settings = tiny.updated({**changes, "training.parts": parts, "training.validations": 6})
+        models[parts] = train(drifting, settings=settings, progress=curves[parts])
+    assert len(curves[1].losses) >= 6
+    assert curves[4].losses == pytest.approx(curves[1].losses, rel=1e-4)
+    for name, value in models[1].network.state_dict().items():
+        torch.testing.assert_close(models[4].network.state_dict()[name], value, rtol=1e-3, atol=1e-3, msg=name)
 
 
 def test_latents_that_are_drawn_are_pulled_to_the_normal_law(drifting: Archive, tiny: WeatherSettings) -> None:

@@ -18,6 +18,7 @@ from greymatch.weather.training.reuse import memory_reused
 
 STEPS = 10
 FULL_SIZE = {"net.width": 80, "net.source_width": 64, "training.batch": 32}  # as many weights as the paper's, or more
+PARTS = 4  # of a batch
 PLAIN = {"training.precision": "32-true", "training.channels_last": False}
 
 
@@ -27,7 +28,8 @@ def costs(folder: Path, data: Path, settings: WeatherSettings) -> dict[str, Any]
     if not kept.exists():
         full = settings.updated({**FULL_SIZE, "training.batch": settings.training.batch})
         found = {"speed": speed(data, settings, STEPS), "full_size": speed(data, full, STEPS)}
-        write_json(kept, {**found, "memory": peak_memory(data)})
+        memory = peak_memory(data) | {"in_parts": peak_memory(data, PARTS)}
+        write_json(kept, found | {"memory": memory})
     return json.loads(kept.read_text())
 
 
@@ -75,9 +77,10 @@ class Loop:
         return float(self._process.stdout.readline())
 
 
-def peak_memory(data: Path) -> dict[str, Any]:
-    """In a process of its own: GB at the most in two steps of the full-size network at batch 32."""
-    done = subprocess.run(_alone("memory", str(data)), capture_output=True, text=True, check=True, env=_one_core())
+def peak_memory(data: Path, parts: int = 1) -> dict[str, Any]:
+    """In a process of its own: GB at the most in two steps of the full-size network at batch 32, in so many parts."""
+    words = _alone("memory", str(data), str(parts))
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=_one_core())
     return json.loads(done.stdout)
 
 
@@ -87,22 +90,23 @@ def first_year(archive: Archive) -> Archive:
     return archive.years(first, first)
 
 
-def _alone(task: str, data: str) -> list[str]:
-    return [sys.executable, "-m", "greymatch.weather.bench.cost", task, data]
+def _alone(task: str, *told: str) -> list[str]:
+    return [sys.executable, "-m", "greymatch.weather.bench.cost", task, *told]
 
 
 def _one_core() -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
-def _memory(data: str) -> None:
+def _memory(data: str, parts: str) -> None:
     from greymatch.weather.read import read
 
-    loop = STEPPERS["ours"](first_year(read(data)), WeatherSettings.suited("vgb-dm").updated(FULL_SIZE))
+    settings = WeatherSettings.suited("vgb-dm").updated({**FULL_SIZE, "training.parts": parts})
+    loop = STEPPERS["ours"](first_year(read(data)), settings)
     for _ in range(2):
         loop.step()
-    peak = most_memory() / 2**20
-    print(json.dumps({"gigabytes": peak, "batch": 32, "parameters": sum(p.numel() for p in loop.network.parameters())}))
+    peak, weights = most_memory() / 2**20, sum(p.numel() for p in loop.network.parameters())
+    print(json.dumps({"gigabytes": peak, "batch": 32, "parts": int(parts), "parameters": weights}))
 
 
 def _steps(data: str, kind: str, settings: str) -> None:

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from greymatch.training.device import fabric
+from greymatch.training.engine import engine
+from greymatch.training.parts import learned
 from greymatch.weather.archive import Archive
 from greymatch.weather.bench import plain
 from greymatch.weather.model.network import WeatherNetwork
@@ -16,6 +18,8 @@ from greymatch.weather.settings import WeatherSettings
 from greymatch.weather.training.recalling import recalled
 from greymatch.weather.training.sampler import Sampler
 from greymatch.weather.training.ways import WAYS
+
+RATE = 1e-4
 
 
 class Stepper:
@@ -25,15 +29,11 @@ class Stepper:
         self.network = _network(train, settings)
         if settings.training.channels_last:
             self.network = self.network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
-        way, self.machine = WAYS[settings.method](self.network, train), fabric(settings.training)
-        optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-4, fused=True)
-        self.objective, self.optimizer = self.machine.setup(way.objective, optimizer)
-        self.sampler, self.batch, self.generator = (
-            way.sampler,
-            settings.training.batch,
-            torch.Generator().manual_seed(0),
-        )
-        self.noise, began = torch.ones(way.objective.channels), time.process_time()
+        self.way, self.training = WAYS[settings.method](self.network, train), settings.training
+        training = self.training.model_copy(update={"rate": RATE})
+        self.engine = engine(self.network, self.way.objective, training, fabric(training), 1)
+        self.sampler, self.generator = self.way.sampler, torch.Generator().manual_seed(0)
+        self.noise, began = torch.ones(self.way.objective.channels), time.process_time()
         if isinstance(self.sampler, Sampler):
             self.sampler = replace(self.sampler, recalled=recalled(self.network, self.sampler.states))
         self.once = time.process_time() - began
@@ -41,10 +41,9 @@ class Stepper:
     def step(self) -> float:
         """Seconds of the processor."""
         began = time.process_time()
-        loss = self.objective(self.sampler.draw(self.batch, self.generator), self.noise, self.generator)
-        self.optimizer.zero_grad(set_to_none=True)
-        self.machine.backward(loss.total)
-        self.optimizer.step()
+        batch = self.sampler.draw(self.training.batch, self.generator)
+        learned(self.engine, self.way.objective, batch, self.noise, self.generator, self.training.parts)
+        self.engine.optimizer.step()
         return time.process_time() - began
 
 
@@ -56,7 +55,7 @@ class PlainStepper:
     def __init__(self, train: Archive, settings: WeatherSettings) -> None:
         self.network, self.batch = _network(train, settings), settings.training.batch
         self.sampler = WAYS[settings.method](self.network, train).sampler
-        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-4)
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=RATE)
         self.noise, self.generator = torch.ones(len(self.network.shape.names)), torch.Generator().manual_seed(0)
 
     def loss(self) -> Tensor:

@@ -72,11 +72,17 @@ def notes(bench: Bench, results: Sequence[dict[str, Any]], cost: dict[str, Any])
     if "speed" in cost:
         told += [_speed_told(cost[name], size) for name, size in SIZES.items() if name in cost]
     if "memory" in cost:
-        told.append(
-            f"Peak memory at batch {cost['memory']['batch']} with {cost['memory']['parameters'] / 1e6:.1f} million "
-            f"weights: {cost['memory']['gigabytes']:.2f} GB, a year of data included."
-        )
+        told.append(_memory_told(cost["memory"]))
     return told
+
+
+def _memory_told(memory: dict[str, Any]) -> str:
+    less = memory.get("in_parts")  # results of before have none
+    in_parts = f", or {less['gigabytes']:.2f} GB in {less['parts']} parts (`training.parts`)" if less else ""
+    return (
+        f"Peak memory at batch {memory['batch']} with {memory['parameters'] / 1e6:.1f} million weights: "
+        f"{memory['gigabytes']:.2f} GB{in_parts}, a year of data included."
+    )
 
 
 def _speed_told(speed: dict[str, float], size: str) -> str:

@@ -65,6 +65,9 @@ class Objective(nn.Module):
     def channels(self) -> int:
         return len(self.network.shape.names)
 
+    def counts(self, window: Window) -> None:
+        """Every row counts as much."""
+
     def forward(self, window: Window, noise: Tensor, generator: Generator | None) -> Loss:
         said = solved(self.network, window.past, window.began, window.truth.shape[1])
         usual, weights = self.network.unit * self.network.shape.hours, area_weights(window.truth)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from greymatch.errors import GreymatchError
+from greymatch.together import normal
 from greymatch.weather.archive import Archive
 from greymatch.weather.climode.dynamics import SecondOrder
 from greymatch.weather.fields import FIELDS, FORECAST
@@ -134,7 +135,7 @@ class WeatherNetwork(nn.Module):
         if not self.settings.net.variational:
             return None
         shape = (count, self.settings.net.latents, self.shape.rows, self.shape.columns)
-        return torch.randn(shape, generator=generator, device=generator.device)
+        return normal(shape, generator, self.center)
 
     def describe(self) -> dict[str, Any]:
         return {"settings": self.settings.model_dump(), "shape": asdict(self.shape)}

@@ -18,8 +18,9 @@ def roll_out(network: WeatherNetwork, states: Tensor, hours: Tensor, steps: int,
     leave the range of the training years is held at its fence, and a value that is no number is so for good. `noise`
     (B, latents, lat, lon) draws the latents, one draw for all of a forecast; without it they are their means.
     """
-    half = network.settings.training.precision == "bf16-mixed" and computes_in_half()
-    with torch.no_grad(), torch.autocast(states.device.type, torch.bfloat16, enabled=half):
+    device = states.device.type
+    half = network.settings.training.precision == "bf16-mixed" and computes_in_half(device)
+    with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=half):
         if network.settings.method == "climode":
             return network.fenced(solved(network, states, hours, steps).mean)
         return _stepwise(network, states, hours, steps, noise)

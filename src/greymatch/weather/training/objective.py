@@ -40,6 +40,9 @@ class Objective(nn.Module):
         """By area, but rows next to the poles, where long forecasts go wrong first, count for some more."""
         return (area_weights(like) + POLES) / (1 + POLES)
 
+    def counts(self, sample: Sample) -> None:
+        """Every row counts as much."""
+
     def forward(self, sample: Sample, noise: Tensor, generator: Generator | None) -> Loss:
         matched = sample.matched
         drawn = None if generator is None else self.network.noise_for(len(sample.began), generator)
