@@ -140,7 +140,7 @@ def roughly(hurry: Callable[[], AbstractContextManager[None]]) -> Iterator[None]
 @pytest.fixture(scope="session")
 def swings() -> tuple[Trajectories, Trajectories]:
     """Damped pendulums, 48 to learn from and 24 to be judged on, 6 seconds each at 10 Hz."""
-    return pendulum.data("train", trajectories=48).first(60), pendulum.data("test", trajectories=24).first(60)
+    return pendulum.data("train", trajectories=48, points=60), pendulum.data("test", trajectories=24, points=60)
 
 
 @pytest.fixture(scope="session")
