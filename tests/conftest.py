@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -62,7 +63,7 @@ TOGETHER: dict[str, tuple[str, ...]] = {
     "user": ("tests/cli/test_",),
     "solvers": ("tests/training/test_solver_in_the_loop.py",),
     "turned": ("tests/training/test_tfm.py",),
-    "alone": ("tests/training/test_ranks.py",),
+    "noise": ("tests/data/test_noise.py",),
     "wheel": ("tests/test_wheel.py",),
     "simulation": ("tests/weather/simulation/",),
 }
@@ -71,6 +72,7 @@ Damped = tuple[Network, Trajectories, Tensor, Tensor]
 
 os.environ["MPLBACKEND"] = "Agg"
 torch.set_num_threads(1)  # the tests run in parallel processes already
+gc.disable()  # until all is loaded, see `pytest_collection_finish`
 # a shell that runs the tests in its background lets them ignore Ctrl-C, and all that they start
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -85,6 +87,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # models fitted for a second know little, and rightly say so
     config.addinivalue_line("filterwarnings", "ignore::greymatch.models.unusual.UnusualHistoryWarning")
     config.addinivalue_line("filterwarnings", "ignore::greymatch.models.share.ResidualTookOverWarning")
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: to look through it for garbage again and again takes seconds."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
