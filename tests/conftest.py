@@ -64,6 +64,7 @@ TOGETHER: dict[str, tuple[str, ...]] = {
     "solvers": ("tests/training/test_solver_in_the_loop.py",),
     "turned": ("tests/training/test_tfm.py",),
     "noise": ("tests/data/test_noise.py",),
+    "report": ("tests/report/test_build.py",),
     "wheel": ("tests/test_wheel.py",),
     "simulation": ("tests/weather/simulation/",),
 }
@@ -72,7 +73,6 @@ Damped = tuple[Network, Trajectories, Tensor, Tensor]
 
 os.environ["MPLBACKEND"] = "Agg"
 torch.set_num_threads(1)  # the tests run in parallel processes already
-gc.disable()  # until all is loaded, see `pytest_collection_finish`
 # a shell that runs the tests in its background lets them ignore Ctrl-C, and all that they start
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -89,11 +89,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore::greymatch.models.share.ResidualTookOverWarning")
 
 
-def pytest_collection_finish() -> None:
-    """What is loaded by now stays: to look through it for garbage again and again takes seconds."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is loaded stays: to look through it for garbage again and again takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
