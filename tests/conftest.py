@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -62,7 +63,8 @@ TOGETHER: dict[str, tuple[str, ...]] = {
     "user": ("tests/cli/test_",),
     "solvers": ("tests/training/test_solver_in_the_loop.py",),
     "turned": ("tests/training/test_tfm.py",),
-    "alone": ("tests/training/test_ranks.py",),
+    "noise": ("tests/data/test_noise.py",),
+    "report": ("tests/report/test_build.py",),
     "wheel": ("tests/test_wheel.py",),
     "simulation": ("tests/weather/simulation/",),
 }
@@ -87,6 +89,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore::greymatch.models.share.ResidualTookOverWarning")
     # some machines that tests run on have broken units, and say so
     config.addinivalue_line("filterwarnings", "ignore::greymatch.halves.BrokenUnitsWarning")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is loaded stays: to look through it for garbage again and again takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -142,7 +154,7 @@ def roughly(hurry: Callable[[], AbstractContextManager[None]]) -> Iterator[None]
 @pytest.fixture(scope="session")
 def swings() -> tuple[Trajectories, Trajectories]:
     """Damped pendulums, 48 to learn from and 24 to be judged on, 6 seconds each at 10 Hz."""
-    return pendulum.data("train", trajectories=48).first(60), pendulum.data("test", trajectories=24).first(60)
+    return pendulum.data("train", trajectories=48, points=60), pendulum.data("test", trajectories=24, points=60)
 
 
 @pytest.fixture(scope="session")

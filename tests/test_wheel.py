@@ -146,7 +146,7 @@ def _fits_forecasts_and_reports(environment: Environment, tmp_path: Path) -> Non
     code = f"""
 import greymatch as gm
 system = gm.systems.pendulum
-train, test = system.data("train", trajectories=6).first(60), system.data("test", trajectories=2).first(60)
+train, test = (system.data(split, trajectories=6, points=60) for split in ("train", "test"))
 settings = system.preset.updated({{"window": 10, "residual.products": 0}})
 model = gm.fit(system.physics, train, steps=5, quiet=True, settings=settings)
 model.save(r"{tmp_path / "swing.safetensors"}")

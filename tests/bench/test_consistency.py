@@ -30,7 +30,7 @@ class Told:
 
 @pytest.fixture(scope="module")
 def test_split() -> Any:
-    return pendulum.data("test", trajectories=6).first(60)
+    return pendulum.data("test", trajectories=6, points=60)
 
 
 def test_one_that_knows_is_consistent_and_right(test_split: Any) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
@@ -80,10 +81,16 @@ def test_a_few_wild_values_change_nothing(clean: dict[str, Trajectories], seed: 
 
 @given(st.floats(-6, 6), st.floats(-6, 6))
 def test_noise_has_the_unit_of_its_state_and_none_of_time(value: float, time: float):
-    data = SYSTEMS["pendulum"].data("train", trajectories=5)
-    data = noisy(data, 0.05, 0)
+    data, noise = swing()
     other = replace(data, values=10**value * data.values, times=10**time * data.times)
-    assert estimate_noise(other)["angle"] == pytest.approx(10**value * estimate_noise(data)["angle"], rel=1e-6)
+    assert estimate_noise(other)["angle"] == pytest.approx(10**value * noise, rel=1e-6)
+
+
+@cache
+def swing() -> tuple[Trajectories, float]:
+    """A noisy one, and the noise that is estimated."""
+    data = noisy(SYSTEMS["pendulum"].data("train", trajectories=5), 0.05, 0)
+    return data, estimate_noise(data)["angle"]
 
 
 def test_too_few_points_to_tell_have_none(recording: Callable[..., Trajectories]):

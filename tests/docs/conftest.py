@@ -18,10 +18,11 @@ from greymatch.training.fit import fit, suited
 from greymatch.training.run import fingerprint
 from greymatch.weather.archive import Archive
 from greymatch.weather.model.model import WeatherModel
+from greymatch.weather.read import read
 from greymatch.weather.settings import WeatherSettings
 from greymatch.weather.training.train import train
 
-MOST_STEPS, MOST_TRAJECTORIES, MOST_DRAWS = 8, 12, 20
+MOST_STEPS, MOST_TRAJECTORIES, MOST_POINTS, MOST_DRAWS = 4, 12, 60, 20
 SMALL = {"training.validations": 1, "training.batch": 32, "encoder.width": 16, "residual.width": 16}
 
 
@@ -35,6 +36,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch, roughly: None, tmp_path: Path, atmo
     (tmp_path / "atmosphere").symlink_to(atmosphere)
     monkeypatch.setattr(greymatch, "fit", _fit)
     monkeypatch.setattr(greymatch.weather, "train", _train)
+    monkeypatch.setattr(greymatch.weather, "read", _read)
     monkeypatch.setattr(System, "data", _data)
     monkeypatch.setattr(GreyBox, "forecast", _fewer_draws(GreyBox.forecast))
 
@@ -51,6 +53,11 @@ def _fit(physics: Physics, data: Trajectories | Store, **asked: Any) -> GreyBox:
     return GreyBox(physics, _fitted[key].network, _fitted[key].record)
 
 
+def _read(*asked: Any, **more: Any) -> Archive:
+    """`read`, at once: of maps as small as these, to open files again and again takes most of the time."""
+    return read(*asked, **more).load()
+
+
 def _train(archive: Archive, **asked: Any) -> WeatherModel:
     """`train` of a small net for a few steps."""
     settings = (asked.pop("settings", None) or WeatherSettings()).updated(SMALL_WEATHER)
@@ -58,10 +65,10 @@ def _train(archive: Archive, **asked: Any) -> WeatherModel:
 
 
 def _data(self: System, split: str, seed: int | None = None, trajectories: int | None = None) -> Trajectories:
-    count = min(trajectories or MOST_TRAJECTORIES, MOST_TRAJECTORIES)
+    count, points = min(trajectories or MOST_TRAJECTORIES, MOST_TRAJECTORIES), len(self.splits[split].times)
     key = (self.name, split, seed, count)
     if key not in _recorded:
-        _recorded[key] = _simulate(self, split, seed, count)
+        _recorded[key] = _simulate(self, split, seed, count, min(points, MOST_POINTS))
     return _recorded[key]
 
 

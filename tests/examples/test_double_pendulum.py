@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def test_without_friction_energy_is_kept(example: dict[str, Any]):
     frictionless = gm.Physics(example["swing"], example["ARMS"], {"omega": 2.0}, order=2)
     start = torch.tensor([[1.0, -0.4, 0.0, 0.0], [0.3, 0.9, 0.5, -0.2]], dtype=torch.float64)
     times = torch.linspace(0, 5, 51, dtype=torch.float64)
-    phase = example["simulate"](frictionless, start, times, torch.full((2, 1), 2.0).double())
+    phase = example["simulate"](frictionless, start, times, torch.full((2, 1), 2.0).double(), substeps=8)
     upper, lower, fast, slow = phase.unbind(2)
     moving = fast**2 + 0.5 * slow**2 + fast * slow * torch.cos(upper - lower)
     energy = moving - 4.0 * (2 * torch.cos(upper) + torch.cos(lower))
@@ -44,11 +45,12 @@ def test_it_runs_and_compares_both_starts(
     example: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     settings = example["settings"]().updated({"encoder.width": 16, "residual.width": 16})
-    changes = {"settings": lambda: settings, "TIMES": example["TIMES"][:51]}
+    quick = partial(example["simulate"], substeps=4)
+    changes = {"settings": lambda: settings, "TIMES": example["TIMES"][:51], "simulate": quick}
     for name, value in changes.items():
         monkeypatch.setitem(example["main"].__globals__, name, value)
     recorded = System.data
-    monkeypatch.setattr(System, "data", lambda self, split: recorded(self, split, trajectories=12))
+    monkeypatch.setattr(System, "data", lambda self, split: recorded(self, split, trajectories=12, points=51))
     found = example["main"](budgets=(2,), seeds=1, trajectories=12, single_steps=2)
     assert set(found[2]) == {"at random", "single pendulum"}
     assert "single pendulum" in capsys.readouterr().out

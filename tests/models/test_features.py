@@ -69,7 +69,7 @@ def swings(damping: float, points: int = 26) -> tuple[Trajectories, Tensor]:
     start = torch.stack([torch.linspace(1.5, 0.7, 8), torch.zeros(8)], 1)
     times = torch.linspace(0, 2.5, points, dtype=torch.float64)
     theta = torch.stack([omega, torch.full_like(omega, damping)], 1)
-    return recorded(PENDULUM, simulate(truth, start, times, theta)[:, :, :1], times), omega
+    return recorded(PENDULUM, simulate(truth, start, times, theta, substeps=4)[:, :, :1], times), omega
 
 
 def test_gauss_newton_finds_the_parameter_of_complete_physics():
@@ -164,7 +164,7 @@ def oscillations(states: list[str], state: float = 1.0, time: float = 1.0) -> Tr
     times = torch.linspace(0, 3, 16, dtype=torch.float64)
     start = torch.randn(6, 4, generator=generator, dtype=torch.float64)
     theta = base.push(torch.randn(6, 2, generator=generator, dtype=torch.float64))
-    phase = simulate(base, start, times, theta, inputs=lambda t: torch.sin(t)[:, None])
+    phase = simulate(base, start, times, theta, substeps=4, inputs=lambda t: torch.sin(t)[:, None])
     values = state * phase[:, :, [("a", "b").index(name) for name in states]]
     clock = (time * times).repeat(6, 1)
     signals = Signals(("u",), clock, torch.sin(times).repeat(6, 1)[..., None])

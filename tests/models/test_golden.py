@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).parent / "golden"
 def test_a_model_of_an_older_format_still_says_what_it_said(written: int):
     model = load(GOLDEN / f"pendulum-format-{written}.safetensors")
     said = json.loads((GOLDEN / f"pendulum-format-{written}.json").read_text())
-    history = pendulum.data("test", trajectories=3).first(10)
+    history = pendulum.data("test", trajectories=3, points=10)
     angle = model.forecast(history, [1.0, 1.5, 2.0], draws=1).draws[0, :, :, 0]
     np.testing.assert_allclose(angle, said["angle"], rtol=1e-3, atol=1e-3)  # forecasts start better now
     np.testing.assert_allclose(model.infer(history, draws=1).draws[0, :, 0], said["omega"], rtol=1e-3)
@@ -32,7 +32,7 @@ import sys
 from greymatch.models.file import load
 from greymatch.systems import pendulum
 model = load({str(GOLDEN / "pendulum-format-2.safetensors")!r})
-history = pendulum.data("test", trajectories=1).first(10)
+history = pendulum.data("test", trajectories=1, points=10)
 model.forecast(history, [1.0, 1.5], draws=2)
 model.infer(history, draws=2)
 sys.exit("torch._dynamo" in sys.modules)

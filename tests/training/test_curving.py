@@ -37,7 +37,7 @@ def drawn(rows: int, numbers: int) -> Tensor:
 def simulated(truth: Physics, start: Tensor, times: Tensor) -> Trajectories:
     """With parameters that are spread over all of their prior."""
     theta = truth.push(torch.special.ndtri(0.02 + 0.96 * drawn(len(start), len(truth.free) + 1)[:, 1:]))
-    values = simulate(truth, start, times, theta)[:, :, : len(truth.states)]
+    values = simulate(truth, start, times, theta, substeps=8)[:, :, : len(truth.states)]
     mask, known = torch.ones_like(values, dtype=torch.bool), dict(zip(truth.params, theta.T.numpy(), strict=True))
     labels = np.arange(len(start))
     return Trajectories(truth.states, times.repeat(len(start), 1), values, mask, labels, grid=truth.grid, truth=known)

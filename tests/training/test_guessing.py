@@ -32,7 +32,7 @@ def oscillating(friction: Callable[[Tensor], Tensor]) -> Trajectories:
     theta = truth.push(torch.special.ndtri(0.02 + 0.96 * torch.rand(ROWS, 2, generator=drawn, dtype=torch.float64)))
     start = 4 * torch.rand(ROWS, 2, generator=drawn, dtype=torch.float64) - 2
     times = torch.linspace(0, 10, 101, dtype=torch.float64)
-    values = simulate(truth, start, times, theta)[:, :, :1]
+    values = simulate(truth, start, times, theta, substeps=4)[:, :, :1]
     size = NOISE * float(values.std())
     values = values + size * torch.randn(values.shape, generator=drawn, dtype=torch.float64)
     mask = torch.ones_like(values, dtype=torch.bool)

@@ -49,7 +49,7 @@ def heated(missing: Callable[..., Tensor], rows: int = ROWS) -> Trajectories:
     start = 1 + (drawn(rows, 3) - 0.5) @ waves
     theta = truth.push(torch.special.ndtri(0.02 + 0.96 * drawn(rows, 5)[:, 3:]))
     times = torch.linspace(0, 3, 31, dtype=torch.float64)
-    values = simulate(truth, start[:, None], times, theta)
+    values = simulate(truth, start[:, None], times, theta, substeps=4)
     known = dict(zip(truth.params, theta.T.numpy(), strict=True))
     mask, labels = torch.ones_like(values, dtype=torch.bool), np.arange(rows)
     coords = {"x": X.numpy()}

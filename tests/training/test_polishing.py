@@ -72,7 +72,7 @@ def test_so_do_scales_of_curves(tiny: Settings, beginning: Begin, unpolished: li
     generator = torch.Generator().manual_seed(1)
     k, start = torch.rand(30, 2, generator=generator, dtype=torch.float64).unsqueeze(2).unbind(1)
     k, times = 0.1 + 0.3 * k, 0.25 * torch.arange(24, dtype=torch.float64)
-    values = simulate(truth, 6 * start, times, k)
+    values = simulate(truth, 6 * start, times, k, substeps=8)
     mask = torch.ones_like(values, dtype=torch.bool)
     data = Trajectories(("x",), times.repeat(30, 1), values, mask, np.arange(30))
     after = scale(beginning(physics, data, tiny.updated({"window": 12})).network)

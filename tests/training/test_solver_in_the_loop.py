@@ -39,7 +39,7 @@ def short(tiny: Settings) -> Settings:
 @pytest.fixture(scope="module")
 def learned(decay: Physics, decays: Decays, short: Settings, hurry: Hurry) -> dict[str, GreyBox]:
     with hurry():
-        return {name: fit(decay, decays(60), settings=short, steps=100, method=name, quiet=True) for name in METHODS}
+        return {name: fit(decay, decays(60), settings=short, steps=60, method=name, quiet=True) for name in METHODS}
 
 
 @pytest.mark.parametrize("method", METHODS)

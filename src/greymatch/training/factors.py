@@ -81,8 +81,8 @@ class Factors:
     def better(self, points: Points) -> Factors:
         """One sweep."""
         sure = self._sure(points)
-        squares = points.squares(sure)
-        found = self._averaged(points, sure, squares)._explained(points, sure)
+        squares, known = points.squares(sure), self._known(points, sure)
+        found = self._averaged(points, sure, squares, known)._explained(points, sure, known)
         return found._measured(points)._regressed(points, sure, squares)
 
     def as_good_as(self, other: Factors) -> bool:
@@ -92,7 +92,8 @@ class Factors:
 
     def told(self, points: Points) -> Factors:
         """With the latents that go with the weights as they are now, and what those leave."""
-        return self._explained(points, self._sure(points))._measured(points)
+        sure = self._sure(points)
+        return self._explained(points, sure, self._known(points, sure))._measured(points)
 
     def _sure(self, points: Points) -> Tensor:
         return points.seen / (points.amplitude.square() * (self.noise + points.doubt))
@@ -101,10 +102,14 @@ class Factors:
         """How far the parameters (N, L) are from where they were."""
         return self.mean[:, self.latents :]
 
-    def _averaged(self, points: Points, sure: Tensor, squares: Tensor) -> Factors:
-        """W, whatever the latents are."""
+    def _known(self, points: Points, sure: Tensor) -> tuple[Tensor, Tensor]:
+        """How what is said moves with the latents, and the covariance of these: W has no part in either."""
         moves = self._moves(points)
-        covariance = _covariance(moves, sure)
+        return moves, _covariance(moves, sure)
+
+    def _averaged(self, points: Points, sure: Tensor, squares: Tensor, known: tuple[Tensor, Tensor]) -> Factors:
+        """W, whatever the latents are."""
+        moves, covariance = known
         side = _pulled(moves, sure, points.rest, points.at)
         mixed = points.onto(sure[..., None] * moves)
         square = -torch.einsum("nstk,nkl,nrul->stru", mixed, covariance, mixed)
@@ -115,10 +120,9 @@ class Factors:
         found = _solved(square.flatten(2).flatten(0, 1), right.flatten())
         return replace(self, weights=torch.cat([found.reshape(*right.shape, 1), self.weights[..., 1:]], -1))
 
-    def _explained(self, points: Points, sure: Tensor) -> Factors:
+    def _explained(self, points: Points, sure: Tensor, known: tuple[Tensor, Tensor]) -> Factors:
         """The latents of each trajectory."""
-        moves = self._moves(points)
-        covariance = _covariance(moves, sure)
+        moves, covariance = known
         side = _pulled(moves, sure, points.rest - self._common(points), points.at)
         return replace(self, mean=(covariance @ side[..., None])[..., 0], covariance=covariance)
 
