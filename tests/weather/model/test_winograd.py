@@ -57,7 +57,8 @@ def test_coarse_maps_are_joined_as_if_they_were_made_fine(layers) -> None:
 
 
 @pytest.mark.parametrize("wide", [True, False])
-def test_nets_by_tiles_are_those_in_double_precision(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nets_by_tiles_are_those_in_double_precision(wide: bool, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(seed)
     monkeypatch.setattr(tiled, "FEWEST", 0 if wide else 10**9)
     monkeypatch.setattr(tiled, "TOGETHER", 2)  # of three
     nets = [Net(torch.tensor([1.0, -1.0, 1.0]), 2, width, 1, halvings=1) for width in (6, 4)]
@@ -72,7 +73,7 @@ def test_nets_by_tiles_are_those_in_double_precision(wide: bool, monkeypatch: py
     numbers = [one for net in doubled for one in net.parameters()]
     right = torch.cat(outs(doubled, maps.double(), slice(None)), 1)
     for one, other in zip((found, *got), (right, *torch.autograd.grad(right, numbers, aim.double())), strict=True):
-        torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-5 * float(other.detach().abs().max()))
+        torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=3e-5 * float(other.detach().abs().max()))
 
 
 @pytest.mark.parametrize(("rows", "columns", "suited"), [(8, 16, True), (4, 16, False), (8, 20, False)])
