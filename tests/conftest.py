@@ -64,6 +64,7 @@ TOGETHER: dict[str, tuple[str, ...]] = {
     "solvers": ("tests/training/test_solver_in_the_loop.py",),
     "turned": ("tests/training/test_tfm.py",),
     "noise": ("tests/data/test_noise.py",),
+    "cost": ("tests/weather/bench/test_cost.py",),
     "report": ("tests/report/test_build.py",),
     "wheel": ("tests/test_wheel.py",),
     "simulation": ("tests/weather/simulation/",),

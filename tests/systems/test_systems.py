@@ -84,7 +84,7 @@ def test_more_points_go_on_where_the_split_ends(system: System):
 def test_data_are_accurate_and_the_same_for_a_seed(system: System):
     data = system.data("train", trajectories=2)
     assert torch.equal(data.values, system.data("train", trajectories=2).values)
-    assert not torch.equal(data.values[:, 0], replace(system, substeps=1).data("train", 99, 2).values[:, 0])
+    assert not torch.equal(data.values[:, 0], replace(system, substeps=1).data("train", 99, 2, points=2).values[:, 0])
     finer = replace(system, substeps=2 * system.substeps).data("train", trajectories=2)
     torch.testing.assert_close(data.values, finer.values, rtol=1e-6, atol=1e-6)
 

@@ -115,7 +115,9 @@ class Archive:
         needed, back = np.unique(places, return_inverse=True)
         if not len(needed) or needed[0] < 0 or needed[-1] >= len(self):
             raise GreymatchError(f"`starts` must lie between 0 and {len(self) - length}; got {list(starts)[:5]} ...")
-        part = self.fields.isel(time=needed).to_array("field").transpose("time", "field", "lat", "lon")
+        first, last = int(needed[0]), int(needed[-1])
+        along = slice(first, last + 1) if last - first + 1 == len(needed) else needed  # read as it lies
+        part = self.fields.isel(time=along).to_array("field").transpose("time", "field", "lat", "lon")
         values = np.asarray(part.values, dtype=np.float32)
         self._check_whole(values, needed)
         chosen = torch.from_numpy(values[back.reshape(places.shape)])

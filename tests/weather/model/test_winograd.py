@@ -58,7 +58,6 @@ def test_coarse_maps_are_joined_as_if_they_were_made_fine(layers) -> None:
 
 @pytest.mark.parametrize("wide", [True, False])
 def test_nets_by_tiles_are_those_in_double_precision(wide: bool, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch.manual_seed(seed)
     monkeypatch.setattr(tiled, "FEWEST", 0 if wide else 10**9)
     monkeypatch.setattr(tiled, "TOGETHER", 2)  # of three
     nets = [Net(torch.tensor([1.0, -1.0, 1.0]), 2, width, 1, halvings=1) for width in (6, 4)]
