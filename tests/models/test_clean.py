@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from greymatch import systems
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, last_window
 from greymatch.models import shooting
-from greymatch.models.clean import THROUGH, traced
+from greymatch.models.clean import THROUGH, _error, traced
 from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network
 from greymatch.models.shooting import Shooting
@@ -75,6 +76,21 @@ def test_error_bars_are_those_of_what_each_window_leaves(known: Damped, size: fl
     away = ((law.mean[:, :2] - true) / law.root[:, :2].square().sum(2).sqrt()).flatten()
     assert 0.7 < float(away.square().mean().sqrt()) < 1.3
     assert len(away) >= 20
+
+
+@pytest.mark.parametrize("points", [9, 10, 12, 17, 34])
+def test_few_points_are_not_surer_than_they_can_be(points: int, seed: int) -> None:
+    """Of a model that is linear in four numbers: 90 % intervals hold at least 85."""
+    generator = torch.Generator().manual_seed(seed)
+    count, unknown = 2000, 4
+    slopes = torch.randn(count, unknown, points, generator=generator, dtype=torch.float64)
+    errors = torch.randn(count, points, generator=generator, dtype=torch.float64)
+    window = SimpleNamespace(mask=torch.ones(count, points, 1, dtype=torch.bool), values=torch.zeros(count, points, 1))
+    found = torch.linalg.solve(slopes @ slopes.mT, slopes @ errors[..., None])
+    left = errors - (slopes.mT @ found)[..., 0]
+    spread = torch.linalg.inv(slopes @ slopes.mT)[:, 0, 0].sqrt() * _error(left, window, unknown)  # pyright: ignore[reportArgumentType]
+    held = float((found[:, 0, 0].abs() < 1.645 * spread).double().mean())
+    assert 0.85 <= held <= 0.96
 
 
 def test_what_is_seen_at_the_end_is_left_to_observations_and_what_is_not_is_the_paths(known: Damped):

@@ -245,3 +245,10 @@ def test_members_that_sums_do_not_reach_or_that_failed_are_left_as_they_are() ->
     values = (3 * numbers).sin()[:, :, None].clone()
     values[7, 1] = torch.nan
     assert torch.equal(smoothed(values, numbers, torch.tensor([1e-3])).nan_to_num(9.0), values.nan_to_num(9.0))
+
+
+def test_so_many_differences_that_sums_would_be_the_members_are_not_looked_at() -> None:
+    """As of a field that starts with noise on each cell."""
+    generator = torch.Generator().manual_seed(0)
+    values, numbers = torch.randn(24, 2, 3, 1, generator=generator), torch.randn(24, 2, 8, generator=generator)
+    assert smoothed(values, numbers, torch.tensor([1e3])) is values

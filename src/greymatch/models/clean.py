@@ -32,7 +32,7 @@ ENOUGH = 1e-9  # so near, what one more step leaves is nothing, and that step is
 LEARNING = 2  # sweeps, after which it is known how the path of a field moves; with more steps one tells it anew
 STENCIL = 7
 ROOM = 0.1  # how far off a start may be, in spreads of the data
-MOST, NORMAL = 0.9, 1.6449  # of what is seen of each state must be as near; and in which units a normal law has it
+MOST = 0.9  # of what is seen of each state must be as near
 ROUNDING = 1e-14  # relative to a window's spread: less is not told
 OVER = 1.5  # numbers that must be seen for each that is to be found
 
@@ -154,8 +154,9 @@ def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Cl
         here = shooting.unknown(guess)
         square, step = swept(wrong * weight, slopes * weight[..., None], here, prior)
         cost = cost.where(square.isfinite().all(-1).all(-1), torch.inf).nan_to_num(torch.inf, torch.inf)
-        precision, last = _told(shooting, wrong + (step[:, None] @ slopes)[:, 0], slopes, here + step)
-        found = Closest(replace(guess, moves=None), cost, precision, step + last, *shooting.end(path))
+        sure = step * (cost <= ENOUGH)[:, None]  # farther off, what a step promises it may not keep
+        precision, last = _told(shooting, wrong + (sure[:, None] @ slopes)[:, 0], slopes, here + sure)
+        found = Closest(replace(guess, moves=None), cost, precision, sure + last, *shooting.end(path))
         gained = cost < GAIN * (best.cost[going] if best else torch.inf)
         best = best.better(going, found) if best else found
         goes_on = (left < (FAINT if sweep == 1 else HOPEFUL)) & (gained | ((cost > near) & (sweep < FIRST)))
@@ -181,18 +182,28 @@ def _told(shooting: Shooting, left: Tensor, slopes: Tensor, here: Tensor) -> tup
 
 
 def _error(left: Tensor, window: Window, unknown: int) -> Tensor:
-    """The standard deviation (B,) of what is seen, by what so many numbers of each window that were found leave."""
+    """The standard deviation (B,) of what is seen, by what so many numbers of each window that were found leave; of few
+    that are left over it is as much larger as Student's law is wider than a normal one."""
     seen = window.mask.flatten(1).sum(1)
-    spared = seen / (seen - unknown).clamp_min(1)
-    return (_left(left, window) / NORMAL * spared.sqrt()).clamp_min(ROUNDING)
+    spare = (seen - unknown).clamp_min(1).to(left)
+    ranked, last = _ranked(left, window)
+    level = (last + 0.5) / window.mask.movedim(2, 1).flatten(2).sum(2, keepdim=True).clamp_min(1)
+    normal = torch.special.ndtri((1 + level.to(left)) / 2)
+    usual = (ranked.gather(2, last) / normal)[..., 0].amax(1)
+    return (usual * (seen / spare).sqrt() * (1 + 0.926 / spare + 0.863 / spare.square())).clamp_min(ROUNDING)
 
 
 def _left(wrong: Tensor, window: Window) -> Tensor:
     """Below what most misfits of the state are (B,) that is explained worst."""
+    ranked, last = _ranked(wrong, window)
+    return ranked.gather(2, last)[..., 0].amax(1)
+
+
+def _ranked(wrong: Tensor, window: Window) -> tuple[Tensor, Tensor]:
+    """The sizes of misfits (B, S, n) of each state in their order, and the place (B, S, 1) of the last that counts."""
     each, seen = (part.movedim(2, 1).flatten(2) for part in (wrong.reshape(window.values.shape), window.mask))
     ranked = each.abs().nan_to_num(torch.inf).masked_fill(~seen, torch.inf).sort(2).values
-    last = (MOST * seen.sum(2, keepdim=True)).ceil().long().clamp_min(1) - 1
-    return ranked.gather(2, last)[..., 0].amax(1)
+    return ranked, (MOST * seen.sum(2, keepdim=True)).ceil().long().clamp_min(1) - 1
 
 
 def _law(found: Paths, told: Laplace) -> tuple[Laplace, Tensor]:

@@ -76,6 +76,9 @@ def smoothed(values: Tensor, numbers: Tensor, exact: Tensor) -> Tensor:
     Each solution errs by its own steps, and members that hardly differ lie apart by that; sums, of which large
     ensembles are made, do not.
     """
+    numbers = numbers[..., (numbers != numbers[:1]).flatten(0, 1).any(0)]
+    if FOR_EACH * (1 + numbers.shape[2]) > len(values):
+        return values  # sums of so many terms would be the members themselves
     terms = _terms(_whitened(numbers.transpose(0, 1).double().nan_to_num(0.0, 0.0, 0.0)), 1)
     flat = values.transpose(0, 1).flatten(2)
     middle = flat.mean(1, keepdim=True)

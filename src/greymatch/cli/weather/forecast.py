@@ -27,7 +27,7 @@ def command(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Forecast from every state of some years, and keep it as WeatherBench 2's own evaluation reads it."""
+    """Forecast from every state of some years whose leads end in them, for WeatherBench 2's own evaluation to read."""
     from greymatch.weather.forecasts import write_forecasts
     from greymatch.weather.labelled import start_dates
     from greymatch.weather.model.model import load

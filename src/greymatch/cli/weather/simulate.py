@@ -30,7 +30,7 @@ def command(
 ) -> None:
     """Simulate an atmosphere with seasons, days, land and mountains, and keep it as WeatherBench keeps ERA5.
 
-    It takes a few minutes for each year, and the extra greymatch\\[simulate]. Years that are there are kept.
+    It takes one to a few minutes for each year, and the extra greymatch\\[simulate]. Years that are there are kept.
     """
     _check_installed()
     from greymatch.weather.meter import meter

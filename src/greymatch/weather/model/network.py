@@ -19,6 +19,7 @@ from greymatch.weather.model.known import Known
 from greymatch.weather.model.surroundings import Surroundings
 from greymatch.weather.scaling import Scaling
 from greymatch.weather.settings import WeatherSettings
+from greymatch.weather.sphere.rows import check_globe
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,9 @@ class Shape:
 
     @staticmethod
     def of(archive: Archive) -> Shape:
-        sizes = archive.fields.sizes
-        return Shape(archive.names, sizes["lat"], sizes["lon"], archive.step)
+        lat, lon = (archive.fields[axis].values.tolist() for axis in ("lat", "lon"))
+        check_globe(lat, lon)
+        return Shape(archive.names, len(lat), len(lon), archive.step)
 
     def check(self, archive: Archive) -> None:
         other = Shape.of(archive)

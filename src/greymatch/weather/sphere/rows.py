@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import torch
@@ -12,6 +13,7 @@ from greymatch.errors import GreymatchError
 
 EARTH_RADIUS = 6.371e6  # metres
 _FEWEST_ROWS, _FEWEST_COLUMNS = 4, 6  # a stencil of order 4 reaches two rows beyond a pole
+_OFF = 0.01  # of a row
 
 
 def latitudes(field: Tensor) -> Tensor:
@@ -44,6 +46,25 @@ def check_field(field: Tensor) -> None:
         raise GreymatchError(
             f"`field` must be (..., lat, lon) with at least {_FEWEST_ROWS} rows and an even number of columns, at "
             f"least {_FEWEST_COLUMNS}; got shape {shape}. The last axes are latitude and longitude."
+        )
+
+
+def check_globe(latitude: Sequence[float], longitude: Sequence[float]) -> None:
+    """Whether there are derivatives of maps on such degrees: rows are the middles of bands, columns go all around."""
+    rows, columns = len(latitude), len(longitude)
+    centred = [(row + 0.5) * 180 / rows - 90 for row in range(rows)]
+    around = [longitude[0] + column * 360 / columns for column in range(columns)]
+    for name, found, wanted in (("latitudes", latitude, centred), ("longitudes", longitude, around)):
+        if max(abs(one - other) for one, other in zip(found, wanted, strict=True)) > _OFF * 180 / rows:
+            raise GreymatchError(
+                f"{name} must be those of a whole globe in {rows} x {columns} equal cells, {wanted[0]:g} to "
+                f"{wanted[-1]:g}; they are {found[0]:g} to {found[-1]:g}. Regrid the maps: rows at the poles and "
+                "regions have no such cells."
+            )
+    if rows < _FEWEST_ROWS or columns < _FEWEST_COLUMNS or columns % 2:
+        raise GreymatchError(
+            f"maps must have at least {_FEWEST_ROWS} latitudes and an even number of longitudes, at least "
+            f"{_FEWEST_COLUMNS}; they have {rows} and {columns}. Regrid them."
         )
 
 
