@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from greymatch.bench.explained import explained, forecasts, terms
+import greymatch.bench.explained as module
+from greymatch.bench.explained import explained, forecasts, judged_more, parameters, terms
 from greymatch.bench.plan import Run
-from greymatch.bench.splits import Splits
+from greymatch.bench.splits import Splits, fresh_of
 from greymatch.data.write import write
 from greymatch.systems import pendulum
 from greymatch.systems.system import Split, System
@@ -55,6 +56,7 @@ def test_the_right_term_is_told_with_its_error(asked, system: System, splits: Sp
     assert found["parameters"]["refitted"]["k"]["rmse"] < 0.01 * found["parameters"]["refitted"]["k"]["prior_rmse"]
     assert found["forecasts"]["refitted"].keys() == {"once"}
     assert found["forecasts"]["refitted"]["once"]["mse"] < 1e-5
+    assert "fresh" not in found  # nobody knows how to draw more of a file
 
 
 def test_another_term_is_not_right_and_has_no_error(asked, system: System, splits: Splits) -> None:
@@ -72,3 +74,12 @@ def test_forecasts_go_as_far_as_the_truth_does(small_model, swings) -> None:
     assert found["twice"]["lost"] == 0
     alone = forecasts(small_model, test, {"once": test.first(12)}, 10, RUN)
     assert alone["once"]["mse"] == pytest.approx(found["once"]["mse"], rel=0.05)  # both near the tolerance
+
+
+def test_coverage_is_told_of_many_more_trajectories(small_model, small_system: System, monkeypatch) -> None:
+    monkeypatch.setattr(module, "FRESH", 40)
+    found = judged_more({"network": small_model}, small_system, RUN)["fresh"]
+    seen, truth = fresh_of(RUN, 40)
+    assert found["trajectories"] == len(seen)
+    assert found["parameters"]["network"] == parameters(small_model, seen, small_system.given, RUN.seed)
+    assert found["forecasts"]["network"] == forecasts(small_model, seen, {"once": truth}, small_system.given, RUN)

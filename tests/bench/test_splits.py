@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from greymatch.bench.plan import Run
-from greymatch.bench.splits import digests, recorded, splits_of
+from greymatch.bench.splits import digests, fresh_of, recorded, splits_of
 from greymatch.data.write import write
 from greymatch.errors import GreymatchError
 from greymatch.systems.system import System
@@ -62,3 +62,13 @@ def test_noise_lies_on_all_splits_in_units_of_the_training_spread_and_not_on_the
         assert float(added.std()) == pytest.approx(0.1 * spread, rel=0.1)
     again = splits_of(Run("pendulum", "vgb-dm", 0, noise=0.1))
     assert torch.equal(again.test.values, noisy.test.values)
+
+
+def test_fresh_trajectories_are_as_noisy_and_none_of_a_split(small_system: System) -> None:
+    run = Run("pendulum", "vgb-dm", 0, noise=0.1)
+    seen, truth = fresh_of(run, 30)
+    splits, size = splits_of(run), 0.1 * float(small_system.data("train").values.std(unbiased=False))
+    assert len(seen) == len(truth) == 30
+    assert float((seen.values - truth.values).std()) == pytest.approx(size, rel=0.1)
+    for split in (splits.train, splits.val, splits.test):
+        assert not set(truth.truth["omega"]) & set(split.truth["omega"])

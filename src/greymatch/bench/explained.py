@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from greymatch.bench.history import short
-from greymatch.bench.splits import digests
+from greymatch.bench.splits import digests, fresh_of
 
 if TYPE_CHECKING:
     from greymatch.bench.plan import Run
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from greymatch.models.greybox import GreyBox
     from greymatch.systems.system import System
 
-GRID_TRAJECTORIES = 20  # of fields, so that judging them does not take longer than learning them
+FIELDS = 100  # of the test split, so that judging them does not take longer than learning them
+FRESH = 1000  # trajectories, by which coverage is known to 1 %; by the hundred of a test split to 3 %
 LEVEL = 0.9
 
 
@@ -30,7 +31,7 @@ def explained(model: GreyBox, data: Splits, system: System, run: Run) -> dict[st
     explanation = model.explain(data.train)
     refitted = explanation.refit(data.train, data.val)
     seconds = time.monotonic() - began
-    some = slice(0, GRID_TRAJECTORIES if data.test.grid else None)
+    some = slice(0, FIELDS if data.test.grid else None)
     test, models = data.test.select(some), {"network": model, "refitted": refitted}
     asked = {"once": data.truth.select(some)} | _longer(data, system, run, some)
     return {
@@ -39,9 +40,27 @@ def explained(model: GreyBox, data: Splits, system: System, run: Run) -> dict[st
         "trajectories": len(test),
         **terms(explanation, refitted, test, system),
         "fidelity": {state: short(one) for state, one in explanation.fidelity.items() if explanation.missing[state]},
+        **_judged(models, test, asked, system, run),
+        **judged_more(models, system, run),
+    }
+
+
+def _judged(
+    models: Mapping[str, GreyBox], test: Trajectories, asked: Mapping[str, Trajectories], system: System, run: Run
+) -> dict[str, Any]:
+    return {
         "forecasts": {name: forecasts(one, test, asked, system.given, run) for name, one in models.items()},
         "parameters": {name: parameters(one, test, system.given, run.seed) for name, one in models.items()},
     }
+
+
+def judged_more(models: Mapping[str, GreyBox], system: System, run: Run) -> dict[str, Any]:
+    """The same by many trajectories that are drawn as those of the test split; of fields that would take too long, and
+    what was read from a file nobody can draw."""
+    if system.physics.grid or "test" in digests(run.data):
+        return {}
+    test, truth = fresh_of(run, FRESH)
+    return {"fresh": {"trajectories": FRESH, **_judged(models, test, {"once": truth}, system, run)}}
 
 
 def _longer(data: Splits, system: System, run: Run, some: slice) -> dict[str, Trajectories]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SPLITS = ("train", "val", "test")
 SUFFIXES = (".nc", ".parquet", ".zarr", ".h5", ".netcdf", ".csv")
 SHOWN = 16  # digits of a digest
-NOISE_SEED = 1000
+NOISE_SEED, FRESH_SEED = 1000, 7777
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,16 @@ def splits_of(run: Run) -> Splits:
     if run.train is not None and run.train > len(train):
         raise GreymatchError(f"`train` must be at most the {len(train)} trajectories that there are; got {run.train}.")
     val, test = _of(run, "val", run.val), _of(run, "test", run.test)
-    spread = observed_spread(train)
-    noisy = [noised(part, run.noise * spread, seed) for seed, part in enumerate((train, val, test), NOISE_SEED)]
-    return Splits(*(recorded(part) for part in noisy), truth=test)
+    size = run.noise * observed_spread(train)
+    seen = [recorded(noised(part, size, seed)) for seed, part in enumerate((train, val, test), NOISE_SEED)]
+    return Splits(*seen, truth=test)
+
+
+def fresh_of(run: Run, count: int) -> tuple[Trajectories, Trajectories]:
+    """So many trajectories that are drawn as those of the test split, as recorded, and their truth."""
+    truth = system_named(run.system).data("test", seed=FRESH_SEED, trajectories=count)
+    size = run.noise * observed_spread(_of(run, "train", run.train))
+    return recorded(noised(truth, size, FRESH_SEED)), truth
 
 
 def recorded(data: Trajectories) -> Trajectories:

@@ -18,8 +18,8 @@ def test_every_level_of_noise_is_a_run_of_its_own() -> None:
 
 def test_seeds_are_summed_up_for_each_level_of_noise(result: Any, told: Any) -> None:
     results = [
-        result("vgb-dm", 1.0, explanation=told(1.0)),
-        result("vgb-dm", 1.0, explanation=told(3.0, right=False, error=0.03), seed=1),
+        result("vgb-dm", 1.0, explanation=_with_more(told(1.0), 0.9)),
+        result("vgb-dm", 1.0, explanation=_with_more(told(3.0, right=False, error=0.03), 0.8), seed=1),
         result("vgb-dm", 1.0, explanation=told(8.0, twice=False), label="noise-5", noise=0.05),
     ]
     shown = view(results)
@@ -34,8 +34,20 @@ def test_seeds_are_summed_up_for_each_level_of_noise(result: Any, told: Any) -> 
     assert isinstance(omega["network"], Summary)
     assert isinstance(omega["refitted"], Summary)
     assert (omega["network"].mean, omega["refitted"].mean) == (pytest.approx(0.5), pytest.approx(0.05))
+    for rows in (shown.sheets["explain"].rows, shown.sheets["parameters"].rows):
+        fresh = [row["refitted_fresh"] for row in rows]
+        assert isinstance(fresh[0], Summary)
+        assert fresh[0].mean == pytest.approx(0.85)
+        assert fresh[1] == Summary(None, None, 1)  # a run that was judged by the test split alone
     assert shown.draw is not None
     assert [label.get_text() for label in shown.draw().axes[0].get_yticklabels()] == ["pendulum", "pendulum, 5 %"]
+
+
+def _with_more(told: dict[str, Any], coverage: float) -> dict[str, Any]:
+    """The explanation with what 1000 more trajectories say."""
+    parameters = {name: {"omega": {"coverage": coverage}} for name in ("network", "refitted")}
+    forecasts = {name: {"once": {"coverage": coverage}} for name in ("network", "refitted")}
+    return {**told, "fresh": {"parameters": parameters, "forecasts": forecasts}}
 
 
 def test_nothing_to_show_is_shown_as_nothing() -> None:

@@ -28,7 +28,10 @@ HEADS = {
     "refitted_once": "refitted MSE",
     "network_twice": "net's, twice the horizon",
     "refitted_twice": "refitted, twice the horizon",
-    "covered": "refitted 90 % coverage",
+    "network_covered": "net's 90 % coverage",
+    "refitted_covered": "refitted 90 % coverage",
+    "network_fresh": "net's, 1000 more",
+    "refitted_fresh": "refitted, 1000 more",
 }
 PARAMETER_HEADS = {
     "system": "system",
@@ -39,13 +42,17 @@ PARAMETER_HEADS = {
     "refitted": "refitted RMSE / prior's",
     "network_covered": "net's 90 % coverage",
     "refitted_covered": "refitted 90 % coverage",
+    "network_fresh": "net's, 1000 more",
+    "refitted_fresh": "refitted, 1000 more",
 }
 NOTES = (
     "Terms from the training split. Right: these and no others, in every equation. A coefficient's error is relative "
     "to the truth, the median over test trajectories, each asked as a whole.",
     "Refitted: the physics completed with the terms, without a net. Twice the horizon: the same trajectories with "
-    "twice as much to forecast, scored over all of it. Of fields the first 20 test trajectories are judged.",
+    "twice as much to forecast, scored over all of it. Of fields the first 100 test trajectories are judged.",
     "Parameters from the given points alone, as RMSE over that of the prior's mean.",
+    "Of a hundred trajectories a right 90 % interval holds 84 to 96 % in nineteen of twenty splits, of a thousand 88 to "
+    "92 %: so many more are drawn as the test split is, but for fields.",
 )
 
 
@@ -74,7 +81,8 @@ def _row(system: str, noise: float, runs: Sequence[Result]) -> Row:
         "error": Summary.of([_worst(one["terms"]) for one in told]),
         "fidelity": Summary.of([min(one["fidelity"].values(), default=None) for one in told]),
         **{f"{name}_{horizon}": _over(told, name, horizon, "mse") for horizon in HORIZONS for name in MODELS},
-        "covered": _over(told, "refitted", "once", "coverage"),
+        **{f"{name}_covered": _over(told, name, "once", "coverage") for name in MODELS},
+        **{f"{name}_fresh": _over([one.get("fresh") for one in told], name, "once", "coverage") for name in MODELS},
     }
 
 
@@ -82,8 +90,8 @@ def _place(system: str, noise: float, runs: Sequence[Result]) -> Row:
     return {"system": system, "noise": percent(noise), "seeds": len(runs)}
 
 
-def _over(told: Sequence[Mapping[str, Any]], name: str, horizon: str, score: str) -> Summary:
-    return Summary.of([one["forecasts"][name].get(horizon, {}).get(score) for one in told])
+def _over(told: Sequence[Mapping[str, Any] | None], name: str, horizon: str, score: str) -> Summary:
+    return Summary.of([one["forecasts"][name].get(horizon, {}).get(score) if one else None for one in told])
 
 
 def _formula(terms: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
@@ -102,15 +110,21 @@ def _worst(terms: Mapping[str, Mapping[str, Mapping[str, float]]]) -> float | No
 
 def _parameters(system: str, noise: float, runs: Sequence[Result]) -> list[Row]:
     told = [run["explanation"]["parameters"] for run in runs]
+    fresh = [run["explanation"].get("fresh", {}).get("parameters") for run in runs]
     return [
         {
             **_place(system, noise, runs),
             "parameter": parameter,
             **{name: ratio([one[name][parameter] for one in told]) for name in MODELS},
-            **{f"{name}_covered": Summary.of([one[name][parameter]["coverage"] for one in told]) for name in MODELS},
+            **{f"{name}_covered": _held(told, name, parameter) for name in MODELS},
+            **{f"{name}_fresh": _held(fresh, name, parameter) for name in MODELS},
         }
         for parameter in told[0]["network"]
     ]
+
+
+def _held(told: Sequence[Mapping[str, Any] | None], name: str, parameter: str) -> Summary:
+    return Summary.of([one[name][parameter]["coverage"] if one else None for one in told])
 
 
 def draw(sheet: Sheet) -> Figure:
