@@ -51,8 +51,8 @@ NOTES = (
     "Refitted: the physics completed with the terms, without a net. Twice the horizon: the same trajectories with "
     "twice as much to forecast, scored over all of it. Of fields the first 100 test trajectories are judged.",
     "Parameters from the given points alone, as RMSE over that of the prior's mean.",
-    "Of a hundred trajectories a right 90 % interval holds 84 to 96 % in nineteen of twenty splits, of a thousand 88 to "
-    "92 %: so many more are drawn as the test split is, but for fields.",
+    "Of a hundred trajectories a right 90 % interval holds 84 to 96 % in nineteen of twenty splits, of a thousand 88 "
+    "to 92 %: so many more are drawn as the test split is, but for fields.",
 )
 
 
