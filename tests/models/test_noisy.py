@@ -27,7 +27,7 @@ def noisy_window(data: Trajectories, size: float, seed: int) -> Window:
 def found(network: Network, window: Window) -> Laplace:
     told = Laplace(torch.zeros(12, 2), torch.eye(2).repeat(12, 1, 1), torch.full((12,), torch.nan), free=1)
     with torch.no_grad():
-        return shot(network.dynamics, network.scales, window, torch.full((2,), SIZE), told)
+        return shot(network.dynamics, network.scales, window, torch.full((2,), SIZE), told).law
 
 
 def test_a_window_without_error_tells_latents_and_end(known: Damped):
@@ -105,7 +105,7 @@ def test_latents_that_are_told_wrong_lead_no_path_astray(hunters: tuple[Network,
     mean = torch.zeros(8, 1 + network.settings.encoder.latents).index_fill(1, torch.tensor([0]), 1.5)
     told = Laplace(mean, torch.eye(mean.shape[1]).repeat(8, 1, 1), torch.full((8,), torch.nan), free=1)
     with torch.no_grad():
-        law = shot(network.dynamics, network.scales, window, torch.full((2,), 0.1), told)
+        law = shot(network.dynamics, network.scales, window, torch.full((2,), 0.1), told).law
     start = law.latents().start
     assert start is not None
     assert float((start - data.values[:, 29]).abs().max()) < 0.2

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from greymatch.models.greybox import GreyBox
     from greymatch.systems.system import System
 
-FIELDS = 100  # of the test split, so that judging them does not take longer than learning them
+FIELDS = 20  # that are forecast and asked as wholes, so that this does not take longer than learning them
 FRESH = 1000  # trajectories, by which coverage is known to 1 %; by the hundred of a test split to 3 %
 LEVEL = 0.9
 
@@ -40,18 +40,20 @@ def explained(model: GreyBox, data: Splits, system: System, run: Run) -> dict[st
         "trajectories": len(test),
         **terms(explanation, refitted, test, system),
         "fidelity": {state: short(one) for state, one in explanation.fidelity.items() if explanation.missing[state]},
-        **_judged(models, test, asked, system, run),
+        "forecasts": _forecasts(models, test, asked, system, run),
+        "parameters": _parameters(models, data.test, system, run),
         **judged_more(models, system, run),
     }
 
 
-def _judged(
+def _forecasts(
     models: Mapping[str, GreyBox], test: Trajectories, asked: Mapping[str, Trajectories], system: System, run: Run
 ) -> dict[str, Any]:
-    return {
-        "forecasts": {name: forecasts(one, test, asked, system.given, run) for name, one in models.items()},
-        "parameters": {name: parameters(one, test, system.given, run.seed) for name, one in models.items()},
-    }
+    return {name: forecasts(one, test, asked, system.given, run) for name, one in models.items()}
+
+
+def _parameters(models: Mapping[str, GreyBox], test: Trajectories, system: System, run: Run) -> dict[str, Any]:
+    return {name: parameters(one, test, system.given, run.seed) for name, one in models.items()}
 
 
 def judged_more(models: Mapping[str, GreyBox], system: System, run: Run) -> dict[str, Any]:
@@ -60,7 +62,11 @@ def judged_more(models: Mapping[str, GreyBox], system: System, run: Run) -> dict
     if system.physics.grid or "test" in digests(run.data):
         return {}
     test, truth = fresh_of(run, FRESH)
-    return {"fresh": {"trajectories": FRESH, **_judged(models, test, {"once": truth}, system, run)}}
+    found = {
+        "forecasts": _forecasts(models, test, {"once": truth}, system, run),
+        "parameters": _parameters(models, test, system, run),
+    }
+    return {"fresh": {"trajectories": FRESH, **found}}
 
 
 def _longer(data: Splits, system: System, run: Run, some: slice) -> dict[str, Trajectories]:

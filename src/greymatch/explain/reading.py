@@ -61,11 +61,11 @@ def explain(
 
 def _said(network: Network, distilled: Distilled, terms: list[Term], design: Tensor) -> Explanation:
     """The terms that the residual is made of, with the coefficients that it gives them."""
-    found, ignored = {}, {}
+    found, ignored, written = {}, {}, network.dynamics.written
     for index, state in enumerate(network.physics.states):
         target = distilled.residual[:, :, index]
         share = float(target.square().mean().sqrt() / distilled.speed[index].clamp_min(1e-300))
-        says = share > max(NEGLIGIBLE, float(network.noise[index]))
+        says = share > (NEGLIGIBLE if written else max(NEGLIGIBLE, float(network.noise[index])))
         fit = simplest(design.expand(len(target), -1, -1), target) if says else _nothing(target)
         found[state] = without_own_words(fit, distilled, design, index)
         ignored[state] = 0.0 if found[state].kept else share

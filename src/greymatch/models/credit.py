@@ -75,7 +75,7 @@ def few_terms(
     places = [(equation, term) for equation in said.open.nonzero()[:, 0].tolist() for term in range(said.count)]
     if len(places) > MOST_PLACES:
         return None
-    basis = _orthonormal(said.slopes[rows])
+    basis = orthonormal(said.slopes[rows])
     columns = torch.stack([said.column(*place, rows) for place in places], -1)
     target = said.residual[rows] - _onto(basis, said.residual[rows])
     floor = float(noise.double().square().mean() / target.square().mean().clamp_min(1e-300))
@@ -153,7 +153,7 @@ class _Said:
     def chosen(self, rows: Tensor, least: float) -> list[tuple[int, int]]:
         """The few terms, by equation and monomial, that explain the residual of trajectories `rows` beside slopes, down
         to a mean square of `least`."""
-        basis = _orthonormal(self.slopes[rows])
+        basis = orthonormal(self.slopes[rows])
         left = self.residual[rows] - _onto(basis, self.residual[rows])
         floor = least * left.numel()
         found, costs = [], [_squares(left) + floor]
@@ -167,12 +167,12 @@ class _Said:
     def settled(self, terms: list[tuple[int, int]]) -> Credit:
         """Least squares of each trajectory with the slopes and those terms."""
         others = self._columns(terms)
-        left = self.residual - _onto(_orthonormal(torch.cat([others, self.slopes], -1)), self.residual)
+        left = self.residual - _onto(orthonormal(torch.cat([others, self.slopes], -1)), self.residual)
         unexplained = self._by_equation(left).square().mean((0, 2), keepdim=True)
         owed, doubt = [], []
         for index in range(self.slopes.shape[-1]):
             beside = torch.cat([others, self.slopes[..., :index], self.slopes[..., index + 1 :]], -1)
-            own = self.slopes[..., index] - _onto(_orthonormal(beside), self.slopes[..., index])
+            own = self.slopes[..., index] - _onto(orthonormal(beside), self.slopes[..., index])
             squares = own.square().sum(1)
             least = SAME * squares.mean() + 1e-300
             owed.append((own * self.residual).sum(1) / squares.clamp_min(least))
@@ -191,7 +191,7 @@ class _Said:
     def _best(self, rows: Tensor, basis: Tensor, left: Tensor) -> tuple[Tensor, tuple[int, int]]:
         """The direction (n, M, 1) that explains most of what is left, and the term that brings it."""
         equation, term = divmod(int(self._explained(rows, basis, left).argmax()), self.count)
-        return _orthonormal(self.column(equation, term, rows)[..., None], basis), (equation, term)
+        return orthonormal(self.column(equation, term, rows)[..., None], basis), (equation, term)
 
     def _explained(self, rows: Tensor, basis: Tensor, left: Tensor) -> Tensor:
         """Squares (S, K) of what is left beside the basis that each term explains by what it adds to it."""
@@ -230,7 +230,7 @@ def _variables(dynamics: Dynamics, evidence: Evidence) -> Tensor:
     return variables(seen, (evidence.inputs / dynamics.scales_input_spread)[..., dynamics.sees_inputs > 0])
 
 
-def _orthonormal(columns: Tensor, beside: Tensor | None = None) -> Tensor:
+def orthonormal(columns: Tensor, beside: Tensor | None = None) -> Tensor:
     """An orthonormal basis (N, M, K) of what columns (N, M, K) add to `beside`; what adds nothing becomes zero."""
     basis = columns[..., :0] if beside is None else beside
     first = basis.shape[-1]

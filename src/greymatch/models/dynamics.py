@@ -12,7 +12,7 @@ from greymatch.errors import GreymatchError, did_you_mean
 from greymatch.models.composition import COMPOSITIONS
 from greymatch.models.curves import curves_of
 from greymatch.models.latents import Latents
-from greymatch.models.residual import FIELDS
+from greymatch.models.residual import FIELDS, PolynomialField
 from greymatch.physics.physics import Physics
 from greymatch.settings import ResidualSettings
 
@@ -126,7 +126,7 @@ class Dynamics(nn.Module):
 
     def said(self, state: Tensor, t: Tensor, latents: Latents, u: Tensor | None, known: Tensor) -> Tensor:
         """The same of a state that is `visible` already."""
-        if self.closed and not torch.is_grad_enabled():
+        if self.closed and not (torch.is_grad_enabled() and self._learns):
             return torch.cat([torch.zeros_like(known)] * (1 + self.learns_velocity), -1 - len(self.physics.grid))
         learned = self.field(state, self._extra(t, latents, u, known))
         if not self.physics.complete:
@@ -137,6 +137,18 @@ class Dynamics(nn.Module):
     def closed(self) -> bool:
         """Whether the user vouches for all equations: whatever the net says, none of it counts."""
         return set(self.physics.states) <= set(self.physics.complete)
+
+    @property
+    @torch.no_grad()
+    def written(self) -> bool:
+        """Whether what is learned is products alone: a formula has none of a net's ripples."""
+        field = self.field
+        products = field if isinstance(field, PolynomialField) else getattr(field, "products", None)
+        return products is not None and bool(getattr(field, "netless", False))
+
+    @property
+    def _learns(self) -> bool:
+        return any(weight.requires_grad for weight in self.field.parameters())
 
     def seen(
         self, t: Tensor, phase: Tensor, latents: Latents, u: Tensor | None, known: Tensor

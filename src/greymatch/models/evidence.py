@@ -20,7 +20,8 @@ class Evidence:
     """What each of a window's points shows, with times (B, W), inputs (B, W, U) or None and fields (B, W, S, *grid).
 
     `top` is the highest derivative and `doubt` the error of its stencil; `seen` is 1 where all states were observed,
-    and known wherever the stencil reads. `phase` is (B, W, order*S, *grid).
+    and known wherever the stencil reads. `phase` is (B, W, order*S, *grid). Errors are `alone` where noise that is each
+    cell's own makes them.
     """
 
     times: Tensor
@@ -29,6 +30,7 @@ class Evidence:
     doubt: Tensor
     seen: Tensor
     inputs: Tensor | None
+    alone: bool = False
 
     @property
     def points(self) -> Tensor:
@@ -52,7 +54,7 @@ class Evidence:
     def _picked(self, pick: Callable[[Tensor], Tensor]) -> Evidence:
         inputs = None if self.inputs is None else pick(self.inputs)
         fields = (self.phase, self.top, self.doubt, self.seen)
-        return Evidence(pick(self.times), *(pick(field) for field in fields), inputs=inputs)
+        return Evidence(pick(self.times), *(pick(field) for field in fields), inputs=inputs, alone=self.alone)
 
     @staticmethod
     def joined(parts: list[Evidence]) -> Evidence:
@@ -60,7 +62,7 @@ class Evidence:
         inputs = [part.inputs for part in parts if part.inputs is not None]
         names = ("times", "phase", "top", "doubt", "seen")
         fields = [torch.cat([getattr(part, name) for part in parts]) for name in names]
-        return Evidence(*fields, inputs=torch.cat(inputs) if inputs else None)
+        return Evidence(*fields, inputs=torch.cat(inputs) if inputs else None, alone=parts[0].alone)
 
     @staticmethod
     def of(window: Window, stencil: int, order: int) -> Evidence:

@@ -150,7 +150,7 @@ class GreyBox:
         generator = self._generator(seed)
         with torch.no_grad():
             members = self.network.draw(seen.sight, draws, generator)
-            start = Start.of(seen.history, self.physics.order, min(POINTS, self.settings.window))
+            start = seen.sight.started(seen.history, self.physics.order, min(POINTS, self.settings.window))
             start = start.drawn(draws, generator, self.network.widening)
         return Solving(self.network, start, members, times, seen.history.inputs, draws, tolerance)
 

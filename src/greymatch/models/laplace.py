@@ -272,12 +272,13 @@ def typical(wrong: Tensor, seen: Tensor) -> Tensor:
 
 def _weight(evidence: Evidence, error: Tensor, pixels: Tensor | None) -> Tensor:
     """One over the standard deviation of each derivative, zero where it was not seen: of the field's `error` (B, S)
-    and that of the stencil. Neighbours on a grid err together: the evidence of a frame grows with the root of its
+    of the stencil. Neighbours on a grid err together, unless each errs alone: the evidence of a frame
+    grows with the root of its
     cells, shared by those that are asked."""
     grid = evidence.top.shape[3:]
     size = error.reshape(len(error), 1, -1, *(1,) * len(grid))
     asked = grid.numel() if pixels is None else len(pixels)
-    share = (grid.numel() ** 0.5 / asked) ** 0.5
+    share = 1.0 if evidence.alone else (grid.numel() ** 0.5 / asked) ** 0.5
     return evidence.seen * share / (size.square() + evidence.doubt.square()).sqrt()
 
 

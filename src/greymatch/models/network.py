@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +18,9 @@ from greymatch.models.dynamics import Dynamics
 from greymatch.models.encoder import Encoder, Shapes
 from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.features import Features, window_features
+from greymatch.models.field_paths import followed
 from greymatch.models.hints import count_hints, hints
+from greymatch.models.intervals import shown_between
 from greymatch.models.laplace import THOROUGH, TO_THE_END, Laplace, Search, laplace
 from greymatch.models.latents import Encoded, Latents, Members, mirrored
 from greymatch.models.memory import Memory
@@ -27,12 +30,12 @@ from greymatch.models.probe import Probe, probe_points
 from greymatch.models.steps import widest_gaps
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
-from greymatch.simulation.start import Start
+from greymatch.simulation.start import POINTS, Observed, Start
 
 NUMBERS_AT_ONCE = 2**26  # of the features, when many draws are encoded
-PATHS_AT_ONCE = 2**19  # numbers of observations, when paths go through windows
+PATHS_AT_ONCE, NOISY_FIELDS_AT_ONCE = 2**19, 2**17  # numbers of observations, when paths go through windows
 SLOPES_AT_ONCE = 2**22  # of derivatives by latents, when windows are asked themselves
-SLACK = 0.1  # of the solver's tolerance: what solutions of smooth fields err by
+SLACK = 0.5  # of the solver's tolerance: what solutions of smooth fields err by
 NOTHING = 1e-5  # precision, beside the prior's, that is rounding
 FOR_A_MEAN = 24  # draws
 MOST_POINTS = 10_000  # of one recording that is asked as a whole
@@ -41,11 +44,31 @@ MOST_POINTS = 10_000  # of one recording that is asked as a whole
 @dataclass(frozen=True)
 class Sight:
     """What the network makes of windows: features for the encoder and, if asked of each window, its own posterior; and
-    if paths were sought, how `near` they come (B,), inf where there is none."""
+    if paths were sought, how `near` they come (B,), inf where there is none. `start` is where those of noisy fields
+    end."""
 
     features: Features
     own: Laplace | None
     near: Tensor | None = None
+    start: Start | None = None
+
+    @property
+    def encoded(self) -> Sight:
+        """What the encoder alone makes of them."""
+        return Sight(self.features, None)
+
+    def started(self, history: Observed, order: int, points: int = POINTS) -> Start:
+        """Where forecasts of the `history` start."""
+        return Start.of(history, order, points) if self.start is None else self.start
+
+
+class Asked(NamedTuple):
+    """What windows say themselves, as `Sight` has it, and through which of them (B,) a path goes."""
+
+    own: Laplace
+    through: Tensor
+    near: Tensor | None = None
+    start: Start | None = None
 
 
 class Network(nn.Module):
@@ -131,7 +154,10 @@ class Network(nn.Module):
         """
         features = self.features(window)
         asked = self.prefers_asking and bool(self.refined) if refine is None else refine
-        return Sight(features, *self._asked(window, features)) if asked else Sight(features, None)
+        if not asked:
+            return Sight(features, None)
+        found = self._asked(window, features)
+        return Sight(features, found.own, found.near, found.start)
 
     def observe(self, history: Trajectories, refine: bool | None = None) -> Sight:
         """The same of the end of each history, of the longest window that it fills."""
@@ -139,8 +165,12 @@ class Network(nn.Module):
         parts = [self.look(last_window(history.select(rows), length), refine) for length, rows in fitting]
         back = torch.cat([rows for _, rows in fitting]).argsort()
         features = Features(*(torch.cat(part)[back] for part in zip(*(one.features for one in parts), strict=True)))
-        own = [one.own for one in parts if one.own]
-        return Sight(features, Laplace.joined(own).select(back) if own else None)
+        own, starts = [one.own for one in parts if one.own], [one.start for one in parts if one.start]
+        return Sight(
+            features,
+            Laplace.joined(own).select(back) if own else None,
+            start=Start.joined(starts).select(back) if starts else None,
+        )
 
     @property
     def askable(self) -> bool:
@@ -168,38 +198,60 @@ class Network(nn.Module):
         return bool(self.dynamics.open.any())
 
     @property
+    def refers(self) -> bool:
+        """Whether what noisy windows show is told from what is known of their latents: better twice."""
+        return bool(self.physics.grid) and self.physics.order == 1
+
+    def middle(self, count: int) -> Latents:
+        """The prior's, for so many windows."""
+        eps = torch.zeros(count, self.shapes.free, device=self.noise.device)
+        return Latents(eps, eps.new_zeros(len(eps), self.settings.encoder.latents))
+
+    @property
     def complete(self) -> bool:
         """Whether the physics is all there is: no equation is open, and windows can be asked for its parameters."""
         return self.askable and not bool(self.dynamics.open.any())
 
-    def _asked(self, window: Window, features: Features) -> tuple[Laplace, Tensor | None]:
+    def _asked(self, window: Window, features: Features) -> Asked:
         """The posterior of each window by itself, by what it shows of the field and, if possible, by a path through it;
-        and how near that comes.
+        and how near that comes."""
+        return self.path(window, self.matched(window, features), features.amplitude)
 
-        Where a forecast starts belongs to it, but of a field, where every pixel would be a number to find.
+    def path(self, window: Window, told: Laplace, amplitude: Tensor) -> Asked:
+        """The posterior of windows by paths through them, begun at what was `told`, some windows at a time.
+
+        Where a forecast starts belongs to it, but of a field, where every pixel would be a number of it.
         """
-        law = self.matched(window, features)
+        nowhere = torch.zeros(len(window.times), dtype=torch.bool, device=window.times.device)
         if window.smooth is None:
-            return self.trace(window, law, features.amplitude)
-        if self.physics.grid:
-            return law, None
-        if window.length < FEWEST_POINTS:
-            return law.starting(Start.of(window, self.physics.order)), None
-        rows, back = self._few_at_once(window, law)
-        parts = [shot(self.dynamics, self.scales, window.select(i), self.observed, law.select(i)) for i in rows]
-        return Laplace.joined(parts).select(back), None
+            law, near = self.trace(window, told, amplitude)
+            return Asked(law, near.isfinite(), near)
+        if window.length < FEWEST_POINTS or not len(nowhere):
+            start = Start.of(window, self.physics.order)
+            return Asked(told, nowhere, start=start) if self.physics.grid else Asked(told.starting(start), nowhere)
+        rows, back = self._few_at_once(window, told)
+        way = followed if self.physics.grid else shot
+        parts = [way(self.dynamics, self.scales, window.select(i), self.observed, told.select(i)) for i in rows]
+        through = torch.cat([part.sound for part in parts])[back]
+        starts = [part.start for part in parts if part.start]
+        start = Start.joined(starts).select(back) if starts else None
+        return Asked(Laplace.joined([part.law for part in parts]).select(back), through, start=start)
 
     def matched(self, window: Window, features: Features) -> Laplace:
         """The posterior of each window by what it shows of the field alone: no path is sought."""
         law = Laplace.of(self.encoder(self.informed(features), None, sample=False))
         if window.length < FEWEST_POINTS:
             return law
-        return self.ask(self.evidence(window), law, self.dynamics.scales_top * features.amplitude)
+        unit = self.dynamics.scales_top * features.amplitude
+        law = self.ask(self.evidence(window), law, unit)
+        if self.refers and window.smooth is not None:
+            law = self.ask(self.evidence(window, around=law.latents()), law, unit)
+        return law
 
     def misfit(self, window: Window) -> Tensor:
         """How badly the field explains each window (B,), see `Laplace`: without noise, no path tells more of it."""
         features = self.features(window)
-        law = self.matched(window, features) if window.smooth is None else self._asked(window, features)[0]
+        law = self.matched(window, features) if window.smooth is None else self._asked(window, features).own
         return law.misfit
 
     def trace(self, window: Window, told: Laplace, amplitude: Tensor, coarseness: int = 1) -> tuple[Laplace, Tensor]:
@@ -215,14 +267,26 @@ class Network(nn.Module):
         """Rows of windows whose paths, as they are and (but of fields) moved by each number to be found, are solved at
         once: alike in their gaps, so that none is solved otherwise than alone. And how to put them back in order."""
         moved = 1 if self.physics.grid else 1 + told.mean.shape[1] + len(self.physics.phase)
-        count = max(1, PATHS_AT_ONCE // (window.values.shape[1:].numel() * self.physics.order * moved))
+        most = NOISY_FIELDS_AT_ONCE if self.physics.grid and window.smooth else PATHS_AT_ONCE
+        count = max(1, most // (window.values.shape[1:].numel() * self.physics.order * moved))
         gaps = widest_gaps(window.times)
         kinds = gaps.unique() if len(gaps) else gaps.new_zeros(1)  # of no windows, there are none of one kind
         rows = [part for gap in kinds for part in (gaps == gap).nonzero()[:, 0].split(count)]
         return rows, torch.cat(rows).argsort()
 
-    def evidence(self, window: Window, most: int = MOST_POINTS, stencil: int | None = None) -> Evidence:
-        """What up to `most` points of windows of any one length show of the field, by the usual stencil or another."""
+    def evidence(
+        self,
+        window: Window,
+        most: int = MOST_POINTS,
+        stencil: int | None = None,
+        around: Latents | None = None,
+    ) -> Evidence:
+        """What up to `most` points of windows of any one length show of the field, by the usual stencil or another;
+        noisy fields between their frames, `around` what is known of the latents."""
+        if self.refers and window.smooth is not None:
+            return shown_between(
+                self.dynamics, window, self.observed, around or self.middle(len(window.times))
+            ).thinned(most)
         return Evidence.of(window, stencil or self.settings.encoder.stencil, self.physics.order).thinned(most)
 
     def ask(self, evidence: Evidence, told: Laplace, unit: Tensor, search: Search | None = None) -> Laplace:

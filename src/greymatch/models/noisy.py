@@ -7,6 +7,7 @@ not from the last observation. Training needs none of this.
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,7 +27,15 @@ STENCIL = 5
 EXPLAINED = 1.0  # median misfit, in units of the noise, of a path that is one: 0.67 is that of noise alone
 
 
-def shot(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor, told: Laplace) -> Laplace:
+class Followed(NamedTuple):
+    """The law of latents, of which windows (B,) a path tells it, and where paths end, if the law does not say."""
+
+    law: Laplace
+    sound: Tensor
+    start: Start | None = None
+
+
+def shot(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor, told: Laplace) -> Followed:
     """The law of latents and of the path's end, begun at what was `told` of the latents, with `noise` (S,).
 
     Where no path explains the window but for noise, that stands, with the end that smoothing shows: Gauss-Newton gets
@@ -50,7 +59,7 @@ def shot(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor, told
     mean, root = torch.cat([best.latents, end], 1), torch.cat([root[:, : best.latents.shape[1]], moves @ root], 1)
     law = Laplace(mean, root, left, told.free, shooting.starts)
     sound = (left < EXPLAINED) & (path.bend < EXPLAINED) & law.finite
-    return law.where(sound, told.starting(Start.of(window, dynamics.physics.order)))
+    return Followed(law.where(sound, told.starting(Start.of(window, dynamics.physics.order))), sound)
 
 
 def _through(dynamics: Dynamics, scales: Scales, window: Window, noise: Tensor) -> Shooting:

@@ -223,9 +223,9 @@ def _climb(monomials: list[tuple[int, ...]]) -> Iterator[tuple[list[int], list[i
 
 def _silent(heads: nn.ModuleList) -> bool:
     """Whether a net is the zero function, as it began, and nobody learns from asking it: a law without it took over."""
-    if torch.is_grad_enabled():
-        return False
-    return not any(bool(head.get_parameter(name).any()) for head in heads for name in ("weight", "bias"))
+    weights = [head.get_parameter(name) for head in heads for name in ("weight", "bias")]
+    learns = torch.is_grad_enabled() and any(weight.requires_grad for weight in weights)
+    return not learns and not any(bool(weight.any()) for weight in weights)
 
 
 def _together(parts: list[Tensor], axis: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,6 +60,12 @@ class Start:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    @staticmethod
+    def joined(parts: Sequence[Start]) -> Start:
+        roots = [part.root for part in parts if part.root is not None]
+        phase, time = torch.cat([part.phase for part in parts]), torch.cat([part.time for part in parts])
+        return Start(phase, time, torch.cat(roots) if roots else None)
 
     def select(self, rows: Tensor) -> Start:
         return Start(self.phase[rows], self.time[rows], None if self.root is None else self.root[rows])

@@ -43,6 +43,7 @@ NOISE = 2.0  # times the noise that a forecast is judged by: no better law could
 FEW = 6  # terms: more are a fit, not a law
 LONGEST, SHARE, MOST = 20.0, 0.25, 0.6  # seconds of processor for guesses, of a budget, and with all before them
 HELD = "held"
+REFERRED = 1  # times
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     """The network that `build` makes with changes of settings, its products set if they forecast well."""
     plain, began = build({}), time.process_time()
     able = products_of(build({"residual.products": _numbers(plain)[0]})) is not None and plain.prefers_asking
-    shown = Shown.of(plain, data) if able else None
+    shown = _shown(build, plain, data) if able else None
     laws = [] if shown is None else _in_products(build, plain, shown)
     if shown is None or not laws:
         return Beginning(plain)
@@ -88,6 +89,17 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     network = law.told()
     network.blind.copy_(_disputed(law, rivals))
     return Beginning(network, law.factors.noise.sqrt().float(), held=True)
+
+
+def _shown(build: Build, plain: Network, data: Trajectories) -> Shown | None:
+    """What trajectories show; noisy fields show it better the more is known of their law."""
+    shown = Shown.of(plain, data)
+    for _ in range(REFERRED if plain.refers and data.noise else 0):
+        law = None if shown is None else regressed(build({"residual.products": _numbers(plain)[0]}), shown)
+        if shown is None or law is None:
+            return shown
+        shown = Shown.of(law.told(), data, before=(shown, law.latents()))
+    return shown
 
 
 @dataclass(frozen=True)

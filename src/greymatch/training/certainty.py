@@ -23,6 +23,7 @@ from greymatch.simulation.sixth import ORDER
 
 LEVEL, NORMAL = 0.9, 1.6449  # a share of trajectories, and within how many standard deviations a normal law has it
 DRAWS, MOST_TRAJECTORIES, POINTS = 24, 256, 48
+FEWEST_FIELDS, NOISY_NUMBERS = 24, 2**20  # trajectories of noisy fields, whose windows take long to be asked
 LEAST_FACTOR, MOST_FACTOR = 1e-10, 100.0
 PASSES = 2  # how far the prior pulls depends on how sure data are, and the other way round
 MORE_POINTS = 2  # of a stencil
@@ -41,7 +42,7 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
     """Set `network.doubt`, and add to `network.blind`, which knows what laws disagree on that may all be true."""
     if not network.shapes.free:
         return
-    some = data.select(slice(MOST_TRAJECTORIES))
+    some = data.select(slice(_most(data)))
     window, known = spread_windows(some, network.settings.window)
     if not len(window.times):
         return
@@ -49,7 +50,7 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         sight = network.look(window)
         first = Beginnings.of(network, window, sight, known)
         shared = first.stencil_factors() if first else torch.zeros_like(network.doubt)
-        flawless = bool(first and first.flawless)
+        exact = bool(first and first.flawless) or (bool(network.observed.any()) and network.dynamics.written)
         least = LEAST_FACTOR if first is None else AGREED * shared_weight(window)
         steps = _placed(_step_errors(network, window, sight), known)
     network.doubt.fill_(1.0)
@@ -63,9 +64,16 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
     claimed = _estimates(network, sight, known) if alone else None
     untaught = _untaught(claimed, network.doubt) if claimed else torch.zeros_like(network.blind)
     errors = torch.stack(
-        [network.blind, _hidden(network, some, flawless), _of_beginnings(steps, known), untaught]
+        [network.blind, _hidden(network, some, exact), _of_beginnings(steps, known), untaught]
     ).double()
     network.blind.copy_(errors.square().sum(0).sqrt().clamp_max(PRIOR))
+
+
+def _most(data: Trajectories) -> int:
+    """How many trajectories are asked."""
+    if not (data.grid and data.noise):
+        return MOST_TRAJECTORIES
+    return max(FEWEST_FIELDS, min(MOST_TRAJECTORIES, NOISY_NUMBERS // data.values[0].numel()))
 
 
 class Estimates(NamedTuple):
@@ -205,14 +213,14 @@ class Beginnings:
         return _factors(away, self.near.isinf()[:, None].expand_as(away))
 
 
-def _hidden(network: Network, data: Trajectories, flawless: bool) -> Tensor:
+def _hidden(network: Network, data: Trajectories, exact: bool) -> Tensor:
     """Standard deviations (L,): what the residual owes the parameters of most trajectories, and the doubt about it.
-    Noise of derivatives, which grows where an input jumps, is none of a law that is `flawless`."""
+    Noise of derivatives, which grows where an input jumps, is none of a law that is `exact`."""
     if not network.credits:
         return torch.zeros_like(network.blind)
     with torch.no_grad():
         recordings = Recordings.of(network, data, network.observe(data, refine=False).features, POINTS)
-        noise = torch.zeros_like(network.noise) if flawless else network.noise
+        noise = torch.zeros_like(network.noise) if exact else network.noise
         credit = recordings.credit(network, recordings.posterior(network), noise)
     owed, doubt = credit.paid().abs().quantile(LEVEL, 0) / NORMAL, credit.doubt.median(0).values
     hidden = (owed.square() + doubt.square()).sqrt().clamp_max(PRIOR)

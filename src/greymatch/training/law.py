@@ -19,6 +19,7 @@ from greymatch.models.latents import Latents
 from greymatch.models.network import Network
 from greymatch.models.residual import PolynomialField
 from greymatch.training.factors import Factors, Points
+from greymatch.training.growing import grown
 from greymatch.training.shown import Shown, Terms, products_at
 
 ROUNDS, SWEEPS = 4, 20
@@ -161,6 +162,9 @@ def in_few_terms(law: Law, shown: Shown) -> list[Law]:
         found += [few] if few is not None and few.left <= FAR_MORE * law.left else []
         if found and found[-1].left <= MORE * law.left and not noisy:
             return found
+    if before is not None and shown.alone:
+        more = grown(law.network, part_of(law.network), shown, law.at, before)
+        found += [few for chosen in more if (few := in_terms(law.network, shown, chosen)) is not None]
     return [*found, law]
 
 
@@ -183,7 +187,7 @@ def in_terms(network: Network, shown: Shown, chosen: list[tuple[int, int]]) -> L
     written = _written(terms, network, shown)
     if written is None:
         return None
-    most = min(len(chosen), part.latents)
+    most, shown = min(len(chosen), part.latents), shown.fully
     found = [_with(factors, network, shown, terms) for factors in ([most] if noisy else range(most + 1))]
     few = _simplest(found)
     return None if few is None else replace(few, written=written)

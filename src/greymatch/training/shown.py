@@ -19,7 +19,7 @@ from greymatch.models.whole import evidence_of, whole_amplitude
 from greymatch.training.factors import Points
 
 MOST_TRAJECTORIES, POINTS, FRAMES = 128, 48, 12  # of which trajectories of fields show fewer, at some cells
-FEWEST_TRAJECTORIES, MOST_NUMBERS = 8, 2**24
+FEWEST_TRAJECTORIES, MOST_NUMBERS, MOST_CELLS = 8, 2**24, 2**20
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Terms:
     degree: int
     allowed: Tensor
 
-    def at(self, dynamics: Dynamics, evidence: Evidence) -> Tensor:
+    def at(self, dynamics: Dynamics, evidence: Evidence, cells: int | None = PIXELS) -> Tensor:
         """At all points that are looked at (n, P, K)."""
-        return _flat(candidates(dynamics, evidence, self.degree)[:, :, self.columns])
+        return _flat(candidates(dynamics, evidence, self.degree, cells)[:, :, self.columns])
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,19 @@ class Shown:
     cells: int | None = PIXELS
 
     @staticmethod
-    def of(network: Network, data: Trajectories) -> Shown | None:
-        """None if that is too little."""
+    def of(network: Network, data: Trajectories, before: tuple[Shown, Latents] | None = None) -> Shown | None:
+        """None if that is too little. Noisy fields are told from what is known of them: what they showed `before` may
+        have led to the network's law and to latents (N, ...)."""
         most = min(MOST_TRAJECTORIES, max(FEWEST_TRAJECTORIES, MOST_NUMBERS // data.values[0].numel()))
         data = data.select(data.mask.any(1).flatten(1).all(1).nonzero()[:most, 0].cpu())
-        groups = _joined(evidence_of(network, data, FRAMES if data.grid else POINTS)) if len(data) else []
+        around = network.middle(len(data))
+        if before:
+            rows = torch.cat([rows for rows, _ in before[0].groups])
+            around = Latents(
+                *(getattr(around, name).index_copy(0, rows, getattr(before[1], name)) for name in ("eps", "z"))
+            )
+        most = FRAMES if data.grid else POINTS
+        groups = _joined(evidence_of(network, data, most, around=around)) if len(data) else []
         if sum(len(rows) for rows, _ in groups) < 2:
             return None
         amplitude = whole_amplitude(network, data)
@@ -61,12 +69,24 @@ class Shown:
     def count(self) -> int:
         return len(self.amplitude)
 
+    @property
+    def alone(self) -> bool:
+        """Whether each number errs by itself, so that all of them together tell what some do not."""
+        return self.groups[0][1].alone
+
     def largest(self) -> tuple[slice, Evidence]:
         """The largest group, and where it stands among all."""
         sizes = [len(rows) for rows, _ in self.groups]
         which = sizes.index(max(sizes))
         first = sum(sizes[:which])
         return slice(first, first + sizes[which]), self.groups[which][1]
+
+    @property
+    def fully(self) -> Shown:
+        """At all cells, where each errs by itself and those are not too many."""
+        if not self.alone or len(self.groups) > 1 or self.groups[0][1].top[:, :, 0].numel() > MOST_CELLS:
+            return self
+        return self.everywhere(MOST_CELLS)
 
     def everywhere(self, points: int) -> Shown:
         """At all cells; some trajectories of the largest group, with about so many `points` in all."""
@@ -139,7 +159,7 @@ def _of_group(
 
     place = (evidence.times, evidence.phase, evidence.inputs, _over(eps, part, evidence))
     known = dynamics.known(evidence.times, evidence.phase, place[3], evidence.inputs)
-    phi = products_at(dynamics, part, evidence, eps, cells) if terms is None else terms.at(dynamics, evidence)
+    phi = products_at(dynamics, part, evidence, eps, cells) if terms is None else terms.at(dynamics, evidence, cells)
     moves = [rows(slope(dynamics, *place, index)) / dynamics.scales_top for index in range(eps.shape[1])]
     rest = rows(evidence.top - known) / dynamics.scales_top
     slopes = torch.stack(moves, -1) if moves else rest.new_zeros(*rest.shape, 0)

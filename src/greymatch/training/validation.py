@@ -137,7 +137,7 @@ class Validator:
         windows it is not, and few of those are among so few. The error is that of forecasts by the choice."""
         with torch.no_grad():
             sight = network.look(self.window, refine=network.prefers_asking)
-        told, *asked = self.errors(network, [replace(sight, own=None)] + [sight] * network.prefers_asking)
+        told, *asked = self.errors(network, [sight.encoded] + [sight] * network.prefers_asking)
         better = bool(asked) and asked[0].typical < CLEARLY * told.typical
         network.refined.fill_(better)
         return asked[0] if better else told
@@ -153,8 +153,8 @@ class Validator:
         rows = torch.arange(len(self.times), device=self.times.device).repeat(len(sights))
         signals = self.signals.select(rows) if self.signals else None
         with torch.no_grad():
-            start = Start.of(self.window, network.physics.order).select(rows)
-            members, start = _together([network.central(sight) for sight in sights], start)
+            starts = [sight.started(self.window, network.physics.order) for sight in sights]
+            members, start = _together([network.central(sight) for sight in sights], starts)
             solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
         parts = zip(solution.values.chunk(len(sights)), solution.status.chunk(len(sights)), strict=True)
         return [self._judged(network, values, status) for values, status in parts]
@@ -189,7 +189,7 @@ class Validator:
         with torch.no_grad():
             shown = self.window.select(rows[:count])
             members = network.draw(sight, draws, generator)
-            drawn = Start.of(shown, network.physics.order).drawn(draws, generator, network.widening)
+            drawn = sight.started(shown, network.physics.order).drawn(draws, generator, network.widening)
             start = drawn.select(torch.arange(len(rows), device=rows.device) % len(drawn))
             signals = self.signals.select(rows) if self.signals else None
             solution = roll_out(network, start, members, self.times[rows], signals, TOLERANCE, MOST_STEPS)
@@ -235,14 +235,14 @@ def _twice(mask: Tensor, length: int) -> Tensor:
     return (count >= 2).flatten(2).all(2)
 
 
-def _together(parts: Sequence[Members], start: Start) -> tuple[Members, Start]:
+def _together(parts: Sequence[Members], starts: Sequence[Start]) -> tuple[Members, Start]:
     """Members one after another and where all of them start, which is where some of them found that they do."""
     if len(parts) == 1:
-        return parts[0], start
-    own = zip(parts, start.phase.chunk(len(parts)), strict=True)
-    phase = torch.cat([part.latents.started(seen) for part, seen in own])
+        return parts[0], starts[0]
+    phase = torch.cat([part.latents.started(one.phase) for part, one in zip(parts, starts, strict=True)])
+    time = torch.cat([one.time for one in starts])
     eps, z = (torch.cat([getattr(part.latents, name) for part in parts]) for name in ("eps", "z"))
-    return Members(Latents(eps, z), torch.cat([part.kick for part in parts])), replace(start, phase=phase)
+    return Members(Latents(eps, z), torch.cat([part.kick for part in parts])), Start(phase, time)
 
 
 def _spread_over(seen: Tensor, most: int) -> Tensor:
