@@ -50,7 +50,7 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         sight = network.look(window)
         first = Beginnings.of(network, window, sight, known)
         shared = first.stencil_factors() if first else torch.zeros_like(network.doubt)
-        exact = bool(first and first.flawless) or (bool(network.observed.any()) and network.dynamics.written)
+        exact = bool(first and first.flawless) or (bool(data.noise) and network.dynamics.written)
         least = LEAST_FACTOR if first is None else AGREED * shared_weight(window)
         steps = _placed(_step_errors(network, window, sight), known)
     network.doubt.fill_(1.0)
