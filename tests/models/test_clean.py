@@ -88,7 +88,7 @@ def test_few_points_are_not_surer_than_they_can_be(points: int, seed: int) -> No
     window = SimpleNamespace(mask=torch.ones(count, points, 1, dtype=torch.bool), values=torch.zeros(count, points, 1))
     found = torch.linalg.solve(slopes @ slopes.mT, slopes @ errors[..., None])
     left = errors - (slopes.mT @ found)[..., 0]
-    spread = torch.linalg.inv(slopes @ slopes.mT)[:, 0, 0].sqrt() * _error(left, window, unknown)  # pyright: ignore[reportArgumentType]
+    spread = torch.linalg.inv(slopes @ slopes.mT)[:, 0, 0].sqrt() * _error(left, window, unknown)[:, 0]  # pyright: ignore[reportArgumentType]
     held = float((found[:, 0, 0].abs() < 1.645 * spread).double().mean())
     assert 0.85 <= held <= 0.96
 

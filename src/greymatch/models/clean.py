@@ -17,10 +17,12 @@ from torch import Tensor
 
 from greymatch.data.scaling import Scales
 from greymatch.data.windows import Window
+from greymatch.matching.path import widen
 from greymatch.models.dynamics import Dynamics
+from greymatch.models.erring import Left, alike
 from greymatch.models.laplace import Laplace, root_of, swept
 from greymatch.models.motion import Motion
-from greymatch.models.shooting import Guess, Shooting
+from greymatch.models.shooting import Guess, Path, Shooting
 from greymatch.simulation.sixth import ORDER
 
 FAINT, HOPEFUL = 0.3, 0.03  # misfit relative to a window's spread, of a path that is worth a step, a search,
@@ -34,6 +36,7 @@ STENCIL = 7
 ROOM = 0.1  # how far off a start may be, in spreads of the data
 MOST = 0.9  # of what is seen of each state must be as near
 ROUNDING = 1e-14  # relative to a window's spread: less is not told
+TURNS = 3  # in which errors, and what is likeliest with them, are found
 OVER = 1.5  # numbers that must be seen for each that is to be found
 
 
@@ -111,32 +114,23 @@ def _through(
 
 @dataclass(frozen=True)
 class Closest:
-    """The closest path to each window, its `cost` (B,) which is how close it is, the `step` (B, K + P) that is left to
-    where it is likeliest, the `precision` of its law in units of what is left then, and but for fields its `end`
-    (B, P), which moves (B, P, K + P) with what was found."""
+    """The closest `path` to each window, of a `guess`, its `cost` (B,) which is how close it is, and the `step`
+    (B, K + P) that is sure to bring it closer still."""
 
     guess: Guess
+    path: Path
     cost: Tensor
-    precision: Tensor
     step: Tensor
-    end: Tensor
-    moves: Tensor
 
     def select(self, rows: Tensor) -> Closest:
-        return Closest(self.guess.select(rows), *(part[rows] for part in self._numbers))
+        return Closest(self.guess.select(rows), self.path.select(rows), self.cost[rows], self.step[rows])
 
     def better(self, rows: Tensor, other: Closest) -> Closest:
         """With those of `rows` that cost less: what is not a number never does."""
         less = other.cost < self.cost[rows]
-        rows = rows[less]
-        parts = zip(self._numbers, other._numbers, strict=True)
-        return Closest(
-            self.guess.put(rows, other.guess.select(less)), *(own.index_put((rows,), new[less]) for own, new in parts)
-        )
-
-    @property
-    def _numbers(self) -> tuple[Tensor, ...]:
-        return self.cost, self.precision, self.step, self.end, self.moves
+        rows, other = rows[less], other.select(less)
+        guess, path = self.guess.put(rows, other.guess), self.path.put(rows, other.path)
+        return Closest(guess, path, self.cost.index_put((rows,), other.cost), self.step.index_put((rows,), other.step))
 
 
 def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Closest:
@@ -155,8 +149,7 @@ def _closest(shooting: Shooting, guess: Guess, near: float, learning: int) -> Cl
         square, step = swept(wrong * weight, slopes * weight[..., None], here, prior)
         cost = cost.where(square.isfinite().all(-1).all(-1), torch.inf).nan_to_num(torch.inf, torch.inf)
         sure = step * (cost <= ENOUGH)[:, None]  # farther off, what a step promises it may not keep
-        precision, last = _told(shooting, wrong + (sure[:, None] @ slopes)[:, 0], slopes, here + sure)
-        found = Closest(replace(guess, moves=None), cost, precision, sure + last, *shooting.end(path))
+        found = Closest(replace(guess, moves=None), path, cost, sure)
         gained = cost < GAIN * (best.cost[going] if best else torch.inf)
         best = best.better(going, found) if best else found
         goes_on = (left < (FAINT if sweep == 1 else HOPEFUL)) & (gained | ((cost > near) & (sweep < FIRST)))
@@ -175,22 +168,36 @@ def shared_weight(window: Window) -> float:
     return window.values.shape[3:].numel() ** -0.25
 
 
-def _told(shooting: Shooting, left: Tensor, slopes: Tensor, here: Tensor) -> tuple[Tensor, Tensor]:
-    """The precision of the law, and the step to where it is likeliest, where what is `left` is all error."""
-    weight = shared_weight(shooting.window) / _error(left, shooting.window, here.shape[1])[:, None]
-    return swept(left * weight, slopes * weight[..., None], here)
+def _told(found: Paths) -> tuple[Tensor, Tensor]:
+    """The precision of the law, and the step to where it is likeliest, where what is left is all error."""
+    closest, shooting = found.closest, found.shooting
+    wrong, slopes = shooting.misfit(closest.path)
+    left = alike(shooting, closest.path, Left(wrong + (closest.step[:, None] @ slopes)[:, 0], slopes))
+    step, here, precision = closest.step, shooting.unknown(closest.guess) + closest.step, slopes
+    for _ in range(TURNS):
+        weight = shared_weight(shooting.window) / _error(left.wrong, shooting.window, slopes.shape[1])
+        precision, last = swept(left.wrong * weight, left.slopes * weight[:, None], here)
+        left = left._replace(wrong=left.wrong + (last[:, None] @ left.slopes)[:, 0])
+        step, here = step + last, here + last
+    return precision, step
 
 
 def _error(left: Tensor, window: Window, unknown: int) -> Tensor:
-    """The standard deviation (B,) of what is seen, by what so many numbers of each window that were found leave; of few
+    """The standard deviations (B, N) of what is seen, by what so many numbers of each window that were found leave of
+    its state; as these may have made it small, so many more are taken to err as those of the worst state do. Of few
     that are left over it is as much larger as Student's law is wider than a normal one."""
-    seen = window.mask.flatten(1).sum(1)
-    spare = (seen - unknown).clamp_min(1).to(left)
+    each = window.mask.movedim(2, 1).flatten(2).sum(2).to(left)
+    seen = each.sum(1)
+    spare = (seen - unknown).clamp_min(1)
     ranked, last = _ranked(left, window)
-    level = (last + 0.5) / window.mask.movedim(2, 1).flatten(2).sum(2, keepdim=True).clamp_min(1)
-    normal = torch.special.ndtri((1 + level.to(left)) / 2)
-    usual = (ranked.gather(2, last) / normal)[..., 0].amax(1)
-    return (usual * (seen / spare).sqrt() * (1 + 0.926 / spare + 0.863 / spare.square())).clamp_min(ROUNDING)
+    level = (last[..., 0] + 0.5) / each.clamp_min(1)
+    usual = ranked.gather(2, last)[..., 0] / torch.special.ndtri((1 + level) / 2)
+    usual = usual.where(each > 0, 0.0)
+    worst = usual.amax(1, keepdim=True)
+    own = ((each * usual.square() + unknown * worst.square()) / (each + unknown)).sqrt()
+    wider = (seen / spare).sqrt() * (1 + 0.926 / spare + 0.863 / spare.square())
+    error = (own * wider[:, None]).clamp_min(ROUNDING)[:, None]
+    return widen(error, window.values).expand(window.values.shape).flatten(1)
 
 
 def _left(wrong: Tensor, window: Window) -> Tensor:
@@ -211,13 +218,15 @@ def _law(found: Paths, told: Laplace) -> tuple[Laplace, Tensor]:
     are as they are seen, and no number of the law. The last step is taken here, too: those before it gave the prior
     less weight, of which `Laplace.released` would not know."""
     closest, mask, starts = found.closest, found.shooting.window.mask, found.shooting.starts
-    mean, root = closest.guess.latents, root_of(closest.precision)
-    mean = mean + closest.step[:, : mean.shape[1]]
+    precision, step = _told(found)
+    mean, root = closest.guess.latents, root_of(precision)
+    mean = mean + step[:, : mean.shape[1]]
     sound = mean.isfinite().all(1)
     if starts:
         seen = torch.nn.functional.pad(mask[:, -1], (0, starts - mask.shape[2]))
-        sound = sound & closest.end.isfinite().all(1) & closest.moves.flatten(1).isfinite().all(1)
-        end = closest.end + (closest.moves @ closest.step[..., None])[..., 0]
-        end, moves = end.masked_fill(seen, torch.nan), closest.moves.masked_fill(seen[..., None], 0.0)
+        end, moves = found.shooting.end(closest.path)
+        sound = sound & end.isfinite().all(1) & moves.flatten(1).isfinite().all(1)
+        end = end + (moves @ step[..., None])[..., 0]
+        end, moves = end.masked_fill(seen, torch.nan), moves.masked_fill(seen[..., None], 0.0)
         mean, root = torch.cat([mean, end], 1), torch.cat([root[:, :-starts], moves @ root], 1)
     return Laplace(mean, root, told.misfit, told.free, starts), sound

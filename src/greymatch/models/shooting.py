@@ -63,11 +63,25 @@ class Guess:
 class Path:
     """Paths of guesses, `nodes` (B, W, P, *grid), and how they move (B, K + P, W, P, *grid) with latents and starts
     (and with C numbers of the dynamics, if that is asked for), both in units of the data. `bend` (B,), the square of
-    their distance from the nodes, is about what they are off by, in units of the noise."""
+    their distance from the nodes, is about what they are off by, in units of the noise. Over each interval a phase
+    beside the path goes where `turns` (B, W - 1, P, P) take it; of fields there are none (B, 0)."""
 
     nodes: Tensor
     moves: Tensor
     bend: Tensor
+    turns: Tensor
+
+    def select(self, rows: Tensor) -> Path:
+        return Path(self.nodes[rows], self.moves[rows], self.bend[rows], self.turns[rows])
+
+    def put(self, rows: Tensor, other: Path) -> Path:
+        """These with those of `rows` (n,) replaced by others."""
+        return Path(
+            nodes=self.nodes.index_put((rows,), other.nodes),
+            moves=self.moves.index_put((rows,), other.moves),
+            bend=self.bend.index_put((rows,), other.bend),
+            turns=self.turns.index_put((rows,), other.turns),
+        )
 
     def after(self, step: Tensor) -> Tensor:
         """Where nodes are after a step (B, K + P) of latents and starts."""
@@ -212,20 +226,20 @@ class Shooting:
         path = torch.stack(nodes, 1)
         away = (path - guess.nodes)[:, :-1].abs().flatten(1).amax(1)
         finest = (self.unit[: self.noise.shape[1]] / self.noise).amax(1)
-        return Path(path, torch.stack(all_moves, 2), away.square() * finest)
+        return Path(path, torch.stack(all_moves, 2), away.square() * finest, by_phases)
 
     def _followed(self, guess: Guess) -> Path:
         """From the first frame on, interval by interval; with each of the latents moved, as many as are soon done."""
         path = self._from_the_first(guess.latents[None])[0]
         if guess.moves is not None:
-            return Path(path, guess.moves, path.new_zeros(len(path)))
+            return _straight(path, guess.moves)
         rough, moves = self.roughly, NUDGE * torch.eye(guess.latents.shape[1]).to(guess.latents)
         here = path if rough.steps is self.steps else rough._from_the_first(guess.latents[None])[0]
         at_once = max(1, TOGETHER // max(1, self.phases[:, 0].numel()))
         moved = (guess.latents + moves[:, None]).split(at_once)
         slopes = torch.cat([(rough._from_the_first(some) - here) / NUDGE for some in moved])
         by_others = self._by_others(lambda one: one._from_the_first(guess.latents[None])[0], here)
-        return Path(path, torch.cat([slopes.transpose(0, 1), by_others], 1), path.new_zeros(len(path)))
+        return _straight(path, torch.cat([slopes.transpose(0, 1), by_others], 1))
 
     def _by_others(self, solved: Callable[[Shooting], Tensor], here: Tensor) -> Tensor:
         """How what is `solved` (B, ...), and is `here` now, moves (B, C, ...) with numbers of the dynamics."""
@@ -259,3 +273,8 @@ class Shooting:
         for first in range(0, PARTS * count, PARTS):
             state = stepped(lambda part, x, first=first: slope(first + part, x), step, state)
         return state.reshape(starts.shape)
+
+
+def _straight(nodes: Tensor, moves: Tensor) -> Path:
+    """A path that was solved from its start, so that it is not off by anything."""
+    return Path(nodes, moves, nodes.new_zeros(len(nodes)), nodes.new_zeros(len(nodes), 0))

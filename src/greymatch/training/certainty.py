@@ -36,6 +36,7 @@ FLAWLESS = 1e-7  # misfit of most paths through windows, relative to these's spr
 INFORMED, FEW = 0.5, 3  # a variance that data, and not the prior, decide; and too few such windows to be surer by
 AGREED = 0.8  # how small a factor may be of laws that count their windows' own misfits
 RESOLVED = 4 * torch.finfo(torch.float32).eps  # what is owed by less is rounding, by which windows disagree as well
+POLISHED = 2e-9  # what a law's own numbers, which all windows share, are wrong by all the same (see `polishing`)
 
 
 def calibrate_parameters(network: Network, data: Trajectories) -> None:
@@ -224,4 +225,4 @@ def _hidden(network: Network, data: Trajectories, exact: bool) -> Tensor:
         credit = recordings.credit(network, recordings.posterior(network), noise)
     owed, doubt = credit.paid().abs().quantile(LEVEL, 0) / NORMAL, credit.doubt.median(0).values
     hidden = (owed.square() + doubt.square()).sqrt().clamp_max(PRIOR)
-    return hidden.where(hidden > RESOLVED, 0.0)
+    return hidden.where(hidden > RESOLVED, POLISHED)
