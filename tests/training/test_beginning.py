@@ -18,7 +18,7 @@ from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal, Uniform
 from greymatch.settings import Settings
 from greymatch.training import beginning as module
-from greymatch.training.beginning import MOST_JUDGING, Beginning, Judged, Polisher, _disputed, _judging
+from greymatch.training.beginning import Beginning, Judged, Polisher, _disputed, _rivals
 from greymatch.training.fit import fit
 
 Decays = Callable[..., Trajectories]
@@ -134,14 +134,6 @@ def test_in_noise_forecasts_tell_a_law_that_derivatives_hardly_show(tiny: Settin
     torch.testing.assert_close(braking, torch.tensor([-0.2, 0.2]), atol=0.05, rtol=0)
 
 
-def test_few_are_joined_by_those_learned_from_whatever_else_is_known_of_either(decays: Decays):
-    noisy, known = (replace(decays(count), noise=(0.1,)) for count in (40, 4))
-    judging = _judging(replace(noisy, truth={}, units={"x": "m"}), known)
-    assert len(judging) == MOST_JUDGING
-    assert len(_judging(replace(noisy, noise=()), known)) == 4
-    assert len(_judging(noisy, noisy)) == 40
-
-
 @pytest.mark.usefixtures("roughly")
 def test_fields_begin_as_a_regression_too(tiny: Settings, beginning: Begin):
     """u' = d u_xx + r u (1 - u), of which diffusion is known, with both numbers each trajectory's own."""
@@ -204,3 +196,12 @@ def test_parameters_on_which_laws_disagree_that_forecast_as_well_are_in_dispute(
     law, rivals = Polisher(None, None, None).best(one, [rival])  # pyright: ignore[reportArgumentType]
     assert law is after[taken]
     assert _disputed(law, rivals).tolist() == pytest.approx(disputed)
+
+
+def test_beside_a_law_no_fit_is_a_rival_but_another_law_is():
+    def judged(terms: int, error: float) -> Judged:
+        return Judged(SimpleNamespace(terms=terms), error)  # pyright: ignore[reportArgumentType]
+
+    law, other, fit, worse = judged(1, 1.0), judged(2, 1.2), judged(12, 0.9), judged(2, 1.6)
+    assert _rivals(law, [law, other, fit, worse]) == [other]
+    assert _rivals(fit, [law, other, fit, worse]) == [law, other]

@@ -71,7 +71,9 @@ class Explanation:
 
     `missing` holds the terms of each state's equation, none where the physics was all there is; `fidelity` the part
     of the learned residual's variance that they explain: it says nothing of how true that is. `physics` is the known
-    part with the missing one in it, `profiles` holds what depends on the place, as `profiles["s(x)"]`.
+    part with the missing one in it, `profiles` holds what depends on the place, as `profiles["s(x)"]`. `doubts` are
+    standard deviations of what the model knew not to know of the physics' parameters, in units of their priors', and
+    `error` is that of its forecasts of validation data.
     """
 
     known: Physics
@@ -80,6 +82,8 @@ class Explanation:
     ignored: dict[str, float]
     settings: Settings
     profiles: dict[str, xr.DataArray] = field(default_factory=dict)
+    doubts: dict[str, float] = field(default_factory=dict)
+    error: float | None = None
 
     @property
     def names(self) -> dict[tuple[str, Term], str]:

@@ -50,7 +50,12 @@ def explain(
     bent = [one.words for one in network.dynamics.curves if one.of in names or (one.placed and not among)]
     terms = candidates(names, degree) + curved(names, bent)
     design = torch.stack([term.values(distilled.columns) for term in terms], -1)
-    said = replace(_said(network, distilled, terms, design), profiles=profiles_of(network.dynamics, data))
+    said = replace(
+        _said(network, distilled, terms, design),
+        profiles=profiles_of(network.dynamics, data),
+        doubts=dict(zip(network.physics.free, network.blind.tolist(), strict=True)),
+        error=model.record.get("validation_error"),
+    )
     sizes = dict(zip(terms, design.square().mean(0).sqrt().tolist(), strict=True))
     speeds = dict(zip(network.physics.states, distilled.speed.tolist(), strict=True))
     data, latents = data.select(distilled.rows.tolist()), _latents(network, distilled)

@@ -5,12 +5,17 @@ With no residual, the parameters of a window are all there is to find, and the w
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+import torch
 
 from greymatch.data.noise import assumed_noise, with_noise
 from greymatch.data.trajectories import Trajectories
 from greymatch.explain.settle import few, settle, untrained
 from greymatch.models.greybox import GreyBox
+from greymatch.models.network import Network
 from greymatch.models.share import kept_share
 from greymatch.training.calibration import calibrate_forecasts, calibrate_misfit, judge_of_ensembles
 from greymatch.training.certainty import calibrate_parameters
@@ -19,6 +24,13 @@ from greymatch.training.validation import Validator
 
 if TYPE_CHECKING:
     from greymatch.explain.explanation import Explanation
+
+WORSE = 2.0  # times, from which on a refitted model is not what the terms were read from
+SOLVED = 1e-8  # error of a forecast that is good whatever it was before
+
+
+class FitNotLawWarning(UserWarning):
+    """A physics completed with terms that only come near what is missing."""
 
 
 def refit(explanation: Explanation, data: Trajectories, validation: Trajectories) -> GreyBox:
@@ -32,8 +44,10 @@ def refit(explanation: Explanation, data: Trajectories, validation: Trajectories
     error = Validator.of(validation, settings.window).error(network)
     judge = judge_of_ensembles(validation, settings.window, error.scaled)
     coverage = calibrate_forecasts(network, judge).coverage
-    calibrate_parameters(network, validation)
+    calibrate_parameters(network, validation, data)
+    _doubted(network, explanation.doubts)
     calibrate_misfit(network, data, validation)
+    _warn_of_a_fit(explanation, error.scaled)
     record = {
         "steps": 0,
         "validation_error": error.scaled,
@@ -43,3 +57,23 @@ def refit(explanation: Explanation, data: Trajectories, validation: Trajectories
         "physics_share": kept_share(network, data),
     }
     return GreyBox(physics, network.eval(), record)
+
+
+def _doubted(network: Network, doubts: Mapping[str, float]) -> None:
+    """What the model knew not to know of a parameter, the terms that were read from it do not know either."""
+    before = torch.tensor([doubts.get(name, 0.0) for name in network.physics.free]).to(network.blind)
+    network.blind.copy_(torch.maximum(network.blind, before))
+
+
+def _warn_of_a_fit(explanation: Explanation, error: float) -> None:
+    """Where the terms forecast much worse than what they were read from, they are not what was missing."""
+    before = explanation.error
+    if before is None or error <= max(WORSE * before, SOLVED):
+        return
+    warnings.warn(
+        f"the refitted physics forecasts validation data {error / before:.1f} times worse than the model that was "
+        "explained: the terms found are a fit, not what is missing, and the parameters and intervals of the refitted "
+        "model mean little. Keep the model, or let what is missing depend on more (residual.among, more data).",
+        FitNotLawWarning,
+        stacklevel=4,
+    )

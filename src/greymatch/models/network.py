@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Window, last_window, longest_windows
+from greymatch.data.windows import Window, last_window, longest_windows, observed_lengths
 from greymatch.methods import method_named
 from greymatch.models.clean import traced
 from greymatch.models.cleansing import CleansingEncoder
@@ -38,6 +38,7 @@ SLOPES_AT_ONCE = 2**22  # of derivatives by latents, when windows are asked them
 SLACK = 0.5  # of the solver's tolerance: what solutions of smooth fields err by
 NOTHING = 1e-5  # precision, beside the prior's, that is rounding
 FOR_A_MEAN = 24  # draws
+LEAST_WINDOW, SHORTER = 5, 5  # points that are asked at least, and of how many times more
 MOST_POINTS = 10_000  # of one recording that is asked as a whole
 
 
@@ -153,15 +154,14 @@ class Network(nn.Module):
         `refine` says whether each is asked itself; None is what validation data decided.
         """
         features = self.features(window)
-        asked = self.prefers_asking and bool(self.refined) if refine is None else refine
-        if not asked:
+        if not self.asks(refine):
             return Sight(features, None)
         found = self._asked(window, features)
         return Sight(features, found.own, found.near, found.start)
 
     def observe(self, history: Trajectories, refine: bool | None = None) -> Sight:
-        """The same of the end of each history, of the longest window that it fills."""
-        fitting = longest_windows(history, self.settings.lengths)
+        """The same of the end of each history, see `fitting_windows`."""
+        fitting = self.fitting_windows(history, refine)
         parts = [self.look(last_window(history.select(rows), length), refine) for length, rows in fitting]
         back = torch.cat([rows for _, rows in fitting]).argsort()
         features = Features(*(torch.cat(part)[back] for part in zip(*(one.features for one in parts), strict=True)))
@@ -171,6 +171,20 @@ class Network(nn.Module):
             Laplace.joined(own).select(back) if own else None,
             start=Start.joined(starts).select(back) if starts else None,
         )
+
+    def asks(self, refine: bool | None) -> bool:
+        """Whether windows are asked themselves; None is what validation data decided."""
+        return self.prefers_asking and bool(self.refined) if refine is None else refine
+
+    def fitting_windows(self, history: Trajectories, refine: bool | None) -> list[tuple[int, Tensor]]:
+        """Lengths of the windows by which histories are read, and the rows of those. An encoder knows some lengths;
+        a window that is asked itself may have any up to the longest of them, so that no point is left out."""
+        lengths = self.settings.lengths
+        if not self.asks(refine):
+            return longest_windows(history, lengths)
+        least = min(lengths[-1], max(LEAST_WINDOW, lengths[0] // SHORTER))
+        own = observed_lengths(history).clamp(least, lengths[0]).unique(sorted=True).tolist()
+        return longest_windows(history, [*reversed(own), least])
 
     @property
     def askable(self) -> bool:
@@ -225,7 +239,9 @@ class Network(nn.Module):
         nowhere = torch.zeros(len(window.times), dtype=torch.bool, device=window.times.device)
         if window.smooth is None:
             law, near = self.trace(window, told, amplitude)
-            return Asked(law, near.isfinite(), near)
+            through = near.isfinite()  # what a path goes through is explained, however coarse its points are
+            usual = torch.where(through & (self.usual > 0), law.misfit.clamp(max=self.usual), law.misfit)
+            return Asked(replace(law, misfit=usual), through, near)
         if window.length < FEWEST_POINTS or not len(nowhere):
             start = Start.of(window, self.physics.order)
             return Asked(told, nowhere, start=start) if self.physics.grid else Asked(told.starting(start), nowhere)

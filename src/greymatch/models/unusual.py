@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import last_window, longest_windows
+from greymatch.data.windows import last_window
 from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network
 
@@ -37,8 +37,8 @@ def strangeness(network: Network, history: Trajectories, own: Laplace | None = N
 
 
 def _misfit(network: Network, history: Trajectories) -> Tensor:
-    """Of the end of each history (N,), of the longest window that it fills."""
-    fitting = longest_windows(history, network.settings.lengths)
+    """Of the end of each history (N,), as far as a window reaches."""
+    fitting = network.fitting_windows(history, refine=True)
     found = [network.misfit(last_window(history.select(rows), length)) for length, rows in fitting]
     return torch.cat(found)[torch.cat([rows for _, rows in fitting]).argsort()]
 

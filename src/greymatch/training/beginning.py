@@ -11,19 +11,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from greymatch.data.join import join
 from greymatch.data.trajectories import Trajectories
 from greymatch.models.network import Network
 from greymatch.models.residual import FACTORS, ConvField, MlpField
 from greymatch.models.rollout import TOLERANCE
 from greymatch.training.curving import COST, curves_needed
 from greymatch.training.guessing import Build, Guessing
+from greymatch.training.judging import judging
 from greymatch.training.law import FAR_MORE, MORE, Law, in_few_terms, products_of, regressed
 from greymatch.training.placing import MOST_PROFILES, names_of, profiles_needed
 from greymatch.training.polishing import polished
@@ -71,19 +71,20 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     laws = [] if shown is None else _in_products(build, plain, shown)
     if shown is None or not laws:
         return Beginning(plain)
-    judge = Validator.of(_judging(data, held_out), plain.settings.window)
+    judge = Validator.of(judging(data, held_out, MOST_JUDGING) if data.noise else held_out, plain.settings.window)
     floor = float((plain.observed / plain.scales.spread).square().mean())
     laws += _in_curves(build, plain, shown, laws[0].at)
     laws += _in_places(build, plain, shown, min(law.left for law in laws))
     judged = [_judged(law, judge) for law in _distinct(laws)]
-    if floor and plain.settings.residual.curves is None:
+    if plain.settings.residual.curves is None:
         late = _late(plain.settings.training.minutes, began)
-        judged += _guessed(Guessing(build, shown, _numbers(plain), late), judge, judged, NOISE * floor)
+        enough = NOISE * floor if floor else AS_GOOD * min(one.error for one in judged)
+        judged += _guessed(Guessing(build, shown, _numbers(plain), late), judge, judged, enough)
     kept = _kept(judged, shown, floor)
     if not kept:
         return Beginning(plain)
     best = _simplest(kept) if floor else _best(kept)
-    rivals = [one for one in judged if one is not best and one.error <= AS_GOOD * best.error]
+    rivals = _rivals(best, judged)
     polisher = Polisher(data, judge, build if plain.settings.residual.curves is None else None)
     law, rivals = polisher.best(best, rivals)
     network = law.told()
@@ -125,17 +126,6 @@ class Polisher:
         law = polished(one.law, self.data, self.build)
         after = one if law is one.law else _judged(law, self.judge)
         return after if after.error <= AS_GOOD * max(one.error, SOLVED) else one
-
-
-def _judging(data: Trajectories, held_out: Trajectories) -> Trajectories:
-    """What laws are judged by. In noise few say little, and those that were learned from join in: a law of few terms
-    has nothing by heart."""
-    missing = MOST_JUDGING - len(held_out)
-    alike = data.inputs is None or held_out.inputs is None or data.inputs.like(held_out.inputs)
-    if not data.noise or missing <= 0 or not alike:
-        return held_out
-    parts = [replace(part, truth={}, units={}, epoch=None) for part in (held_out, data.select(slice(missing)))]
-    return join(parts, ["validation", "data"])
 
 
 class Judged(NamedTuple):
@@ -193,7 +183,8 @@ def _in_curves(build: Build, plain: Network, shown: Shown, at: Tensor) -> list[L
 
 
 def _guessed(guessing: Guessing, judge: Validator, judged: list[Judged], enough: float) -> list[Judged]:
-    """What noise hides: guesses of few terms, unless a law of few forecasts to `enough`, as far as time allows."""
+    """What noise hides, or products that move together: guesses of few terms, unless a law of few forecasts to
+    `enough`, as far as time allows."""
     found, known = [], [one.law for one in judged]
     if any(one.error < enough and one.law.terms <= FEW for one in judged):
         return found
@@ -253,6 +244,13 @@ def _simplest(judged: list[Judged]) -> Judged:
     """Of those that forecast about as well as the best, as far as noise lets that be told."""
     least = min(one.error for one in judged)
     return min((one for one in judged if one.error <= BETTER * least), key=lambda one: one.cost)
+
+
+def _rivals(best: Judged, judged: list[Judged]) -> list[Judged]:
+    """Those that forecast about as well; beside a law, none that is a fit: it can say what the law says, and leave to
+    the parameters whatever it likes."""
+    near = [one for one in judged if one is not best and one.error <= AS_GOOD * best.error]
+    return [one for one in near if one.law.terms <= FEW or best.law.terms > FEW]
 
 
 def _disputed(law: Law, rivals: list[Law]) -> Tensor:

@@ -20,9 +20,11 @@ from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network, Sight
 from greymatch.models.whole import Recordings
 from greymatch.simulation.sixth import ORDER
+from greymatch.training.judging import judging
 
 LEVEL, NORMAL = 0.9, 1.6449  # a share of trajectories, and within how many standard deviations a normal law has it
 DRAWS, MOST_TRAJECTORIES, POINTS = 24, 256, 48
+ENOUGH = 100  # trajectories: a factor by fewer is much a matter of chance
 FEWEST_FIELDS, NOISY_NUMBERS = 24, 2**20  # trajectories of noisy fields, whose windows take long to be asked
 LEAST_FACTOR, MOST_FACTOR = 1e-10, 100.0
 PASSES = 2  # how far the prior pulls depends on how sure data are, and the other way round
@@ -34,15 +36,17 @@ PRIOR = 1.0  # nothing is less certain than that
 ROUNDING = 1e-13  # two answers are never closer
 FLAWLESS = 1e-7  # misfit of most paths through windows, relative to these's spreads
 INFORMED, FEW = 0.5, 3  # a variance that data, and not the prior, decide; and too few such windows to be surer by
-AGREED = 0.8  # how small a factor may be of laws that count their windows' own misfits
 RESOLVED = 4 * torch.finfo(torch.float32).eps  # what is owed by less is rounding, by which windows disagree as well
 POLISHED = 2e-9  # what a law's own numbers, which all windows share, are wrong by all the same (see `polishing`)
 
 
-def calibrate_parameters(network: Network, data: Trajectories) -> None:
-    """Set `network.doubt`, and add to `network.blind`, which knows what laws disagree on that may all be true."""
+def calibrate_parameters(network: Network, data: Trajectories, learned: Trajectories | None = None) -> None:
+    """Set `network.doubt`, and add to `network.blind`, which knows what laws disagree on that may all be true. By
+    `data`, and where these are few and there is no net by those that were `learned` from."""
     if not network.shapes.free:
         return
+    if learned is not None and (network.complete or network.dynamics.written):
+        data = judging(learned, data, ENOUGH)
     some = data.select(slice(_most(data)))
     window, known = spread_windows(some, network.settings.window)
     if not len(window.times):
@@ -52,7 +56,7 @@ def calibrate_parameters(network: Network, data: Trajectories) -> None:
         first = Beginnings.of(network, window, sight, known)
         shared = first.stencil_factors() if first else torch.zeros_like(network.doubt)
         exact = bool(first and first.flawless) or (bool(data.noise) and network.dynamics.written)
-        least = LEAST_FACTOR if first is None else AGREED * shared_weight(window)
+        least = LEAST_FACTOR if sight.own is None else 1.0 if window.smooth else shared_weight(window)
         steps = _placed(_step_errors(network, window, sight), known)
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
@@ -87,15 +91,18 @@ class Estimates(NamedTuple):
 
 def _disagreement(found: Estimates) -> Tensor:
     """Factors (L,): how far the first window, from which forecasts are judged too, lies from the surest other one, in
-    units of their standard deviations. Those of a standard normal law give 1, and so does a lack of windows. Where
-    data tell nothing, windows agree as well: only those that are told of something make others surer."""
+    units of their standard deviations; the prior pulls both of a pair alike, so that they differ by less than they err.
+    Those of a standard normal law give 1, and so does a lack of windows. Where data tell nothing, windows agree as
+    well: only those that are told of something make others surer."""
     claimed = found.variance.masked_fill(~found.known[..., None], torch.inf)
     surest = 1 + claimed[:, 1:].argmin(1, keepdim=True)
     both = torch.cat([torch.zeros_like(surest), surest], 1)
-    spread = claimed.gather(1, both).sum(1).sqrt()
+    pairs = claimed.gather(1, both)
+    compared = pairs.isfinite().all(1)
+    told = compared & (pairs.amax(1) < INFORMED)
+    spread = torch.where(told, pairs.sum(1) - 2 * pairs.prod(1), pairs.sum(1)).sqrt()
     gaps = found.mean.gather(1, both).diff(dim=1)[:, 0].abs().clamp_min(ROUNDING)
-    compared, away = spread.isfinite(), gaps / spread.clamp_min(ROUNDING)
-    told = compared & (claimed.gather(1, both).amax(1) < INFORMED)
+    away = gaps / spread.clamp_min(ROUNDING)
     return torch.where(told.sum(0) < FEW, _factors(away, compared).clamp_min(1.0), _factors(away, told))
 
 

@@ -166,7 +166,7 @@ def _finished(problem: Problem, loop: Loop) -> GreyBox:
     loop.reporter.meter.say("calibrating how wide ensembles and posteriors are ...")
     train, held_out = (part.to(loop.network.noise.device) for part in (problem.train, problem.held_out))
     found = calibrate_forecasts(loop.network, judge_of_ensembles(held_out, problem.settings.window, loop.state.best))
-    calibrate_parameters(loop.network, held_out)
+    calibrate_parameters(loop.network, held_out, train)
     calibrate_misfit(loop.network, train, held_out)
     record = _record(loop, problem) | {"validation_coverage": found.coverage}
     record["physics_share"] = kept_share(loop.network, train)
