@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from greymatch.errors import GreymatchError
 from greymatch.explain import Term, explain
 from greymatch.explain.distil import distil
+from greymatch.explain.refit import FitNotLawWarning
 from greymatch.models.greybox import GreyBox
 
 
@@ -89,6 +91,26 @@ def test_the_refitted_model_forecasts_by_the_formula_alone(asked, known):
     torch.testing.assert_close(posterior.draws[0, :, 0].double(), k, atol=5e-3, rtol=0)
     torch.testing.assert_close(posterior.draws[0, :, 1].double(), -damping, atol=5e-3, rtol=0)
     assert 0.8 < model.record["validation_coverage"] < 0.97  # though all that errs is the solver
+
+
+def test_the_refitted_model_does_not_know_what_the_model_knew_not_to_know(asked, known):
+    _, data, _, _ = known
+    asked.network.blind.fill_(0.2)
+    refitted = asked.explain(data).refit(data, data)
+    free = refitted.network.physics.free
+    assert float(refitted.network.blind[free.index("k")]) == pytest.approx(0.2)
+    assert float(refitted.network.blind[free.index("c_b")]) < 0.01
+
+
+def test_terms_that_forecast_worse_than_what_they_were_read_from_are_called_a_fit(asked, known):
+    _, data, _, _ = known
+    explanation = asked.explain(data)
+    wrong = replace(explanation, missing={"a": (), "b": ()}, error=1e-7)
+    with pytest.warns(FitNotLawWarning, match="times worse"):
+        wrong.refit(data, data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        replace(explanation, error=1.0).refit(data, data)
 
 
 def test_what_may_not_be_missing_is_not_found(asked, known):

@@ -9,7 +9,8 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Windows
 from greymatch.models.cleansing import CleansingEncoder
 from greymatch.models.features import Features
-from greymatch.models.network import Network, Sight
+from greymatch.models.network import Network
+from greymatch.models.sight import Sight
 
 Build = Callable[..., Network]
 Waves = Callable[..., Trajectories]

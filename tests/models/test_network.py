@@ -9,7 +9,8 @@ import torch
 
 import greymatch.models.network as module
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Windows
+from greymatch.data.windows import Windows, last_window
+from greymatch.errors import GreymatchError
 from greymatch.models.network import Network
 
 Build = Callable[..., Network]
@@ -193,6 +194,22 @@ def test_histories_of_mixed_lengths_are_each_asked_as_if_alone(build: Build, wav
         alone = network.observe(ragged.select([row])).own
         assert alone is not None
         torch.testing.assert_close(sight.own.mean[row : row + 1], alone.mean, rtol=1e-3, atol=1e-3, equal_nan=True)
+
+
+def test_a_window_that_is_asked_itself_is_as_long_as_its_history(build: Build, waves: Callable[..., Trajectories]):
+    """No point is left out because the encoder knows windows of other lengths; short ones need no setting."""
+    network = build(trained=True)
+    network.refined.fill_(1.0)
+    five = waves(1, ()).first(5)
+    assert network.settings.lengths == (6,)
+    sight, alone = network.observe(five), network.look(last_window(five, 5))
+    assert sight.own is not None
+    assert alone.own is not None
+    torch.testing.assert_close(sight.own.mean, alone.own.mean, equal_nan=True)
+    with pytest.raises(GreymatchError, match="at least 5 points"):
+        network.observe(five.first(4))
+    with pytest.raises(GreymatchError, match="at least 6 points"):
+        network.observe(five, refine=False)
 
 
 def test_draws_of_a_refined_network_are_those_of_each_window(build: Build, waves: Callable[..., Trajectories]):

@@ -47,6 +47,19 @@ def test_a_path_through_a_window_does_not_change_how_strange_it_is(model, known)
     np.testing.assert_array_equal(model.strangeness(history), (own.misfit / model.network.usual).double().numpy())
 
 
+def test_a_history_that_a_path_goes_through_is_explained(known):
+    """However badly differences of its samples tell derivatives: here as if they hardly ever erred."""
+    network, data, _, _ = known
+    network.usual.fill_(1e-9)
+    network.refined.fill_(1.0)
+    model = GreyBox(network.physics, network)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.infer(data.first(12), draws=2)
+    with pytest.warns(UnusualHistoryWarning, match=r"trajectory 2\)"):
+        model.infer(alien(data.first(12)), draws=2)
+
+
 def test_what_is_strange_is_told_when_it_is_observed_and_not_again(model, known):
     with pytest.warns(UnusualHistoryWarning) as told:
         seen = model.observe(alien(known[1].first(20)))

@@ -12,7 +12,8 @@ from greymatch.data.windows import Windows
 from greymatch.errors import GreymatchError
 from greymatch.forecast.ensemble import covered
 from greymatch.matching.interpolants import interpolant
-from greymatch.models.network import Network, Sight
+from greymatch.models.network import Network
+from greymatch.models.sight import Sight
 from greymatch.physics.physics import Physics
 from greymatch.physics.priors import Normal
 from greymatch.settings import Settings

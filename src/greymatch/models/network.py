@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -27,10 +26,11 @@ from greymatch.models.memory import Memory
 from greymatch.models.next_point import NextPoint
 from greymatch.models.noisy import shot
 from greymatch.models.probe import Probe, probe_points
+from greymatch.models.sight import Asked, Sight
 from greymatch.models.steps import widest_gaps
 from greymatch.physics.physics import Physics
 from greymatch.settings import Settings
-from greymatch.simulation.start import POINTS, Observed, Start
+from greymatch.simulation.start import Start
 
 NUMBERS_AT_ONCE = 2**26  # of the features, when many draws are encoded
 PATHS_AT_ONCE, NOISY_FIELDS_AT_ONCE = 2**19, 2**17  # numbers of observations, when paths go through windows
@@ -40,36 +40,6 @@ NOTHING = 1e-5  # precision, beside the prior's, that is rounding
 FOR_A_MEAN = 24  # draws
 LEAST_WINDOW, SHORTER = 5, 5  # points that are asked at least, and of how many times more
 MOST_POINTS = 10_000  # of one recording that is asked as a whole
-
-
-@dataclass(frozen=True)
-class Sight:
-    """What the network makes of windows: features for the encoder and, if asked of each window, its own posterior; and
-    if paths were sought, how `near` they come (B,), inf where there is none. `start` is where those of noisy fields
-    end."""
-
-    features: Features
-    own: Laplace | None
-    near: Tensor | None = None
-    start: Start | None = None
-
-    @property
-    def encoded(self) -> Sight:
-        """What the encoder alone makes of them."""
-        return Sight(self.features, None)
-
-    def started(self, history: Observed, order: int, points: int = POINTS) -> Start:
-        """Where forecasts of the `history` start."""
-        return Start.of(history, order, points) if self.start is None else self.start
-
-
-class Asked(NamedTuple):
-    """What windows say themselves, as `Sight` has it, and through which of them (B,) a path goes."""
-
-    own: Laplace
-    through: Tensor
-    near: Tensor | None = None
-    start: Start | None = None
 
 
 class Network(nn.Module):

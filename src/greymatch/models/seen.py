@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.models.network import Network, Sight
+from greymatch.models.network import Network
+from greymatch.models.sight import Sight
 
 
 @dataclass(frozen=True, eq=False)

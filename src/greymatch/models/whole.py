@@ -15,8 +15,9 @@ from greymatch.models.evidence import FEWEST_POINTS, Evidence
 from greymatch.models.features import Features
 from greymatch.models.laplace import Laplace, Search
 from greymatch.models.latents import Latents
-from greymatch.models.network import MOST_POINTS, Network, Sight
+from greymatch.models.network import MOST_POINTS, Network
 from greymatch.models.pooled import pooled
+from greymatch.models.sight import Sight
 
 LONGEST_PATH = 256  # points
 MOST = 0.5  # of the parts of a recording must have a path

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import spread_windows
-from greymatch.models.network import Network, Sight
+from greymatch.models.network import Network
+from greymatch.models.sight import Sight
 from greymatch.training.loop import EXACT as EXACT_LAW
 from greymatch.training.validation import EnsembleError, Validator
 

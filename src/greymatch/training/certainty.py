@@ -17,7 +17,8 @@ from greymatch.data.trajectories import Trajectories
 from greymatch.data.windows import Window, spread_windows
 from greymatch.models.clean import shared_weight
 from greymatch.models.laplace import Laplace
-from greymatch.models.network import Network, Sight
+from greymatch.models.network import Network
+from greymatch.models.sight import Sight
 from greymatch.models.whole import Recordings
 from greymatch.simulation.sixth import ORDER
 from greymatch.training.judging import judging

@@ -17,8 +17,9 @@ from greymatch.forecast.ensemble import covered, crps, quantile
 from greymatch.matching.path import widen
 from greymatch.models.collocation import smoothed
 from greymatch.models.latents import Latents, Members
-from greymatch.models.network import Network, Sight
+from greymatch.models.network import Network
 from greymatch.models.rollout import TOLERANCE, roll_out
+from greymatch.models.sight import Sight
 from greymatch.models.solving import allowed, differing
 from greymatch.simulation.start import Start
 
