@@ -57,7 +57,8 @@ def collocated(solve: Solve, numbers: Tensor, exact: Tensor) -> Solved:
     differing = (numbers != numbers[:1]).flatten(0, 1).any(0)
     levels = list(_levels(draws, int(differing.sum())))
     if not levels:
-        return Solved.of(solve(torch.arange(draws * count, device=numbers.device)), draws)
+        found = Solved.of(solve(torch.arange(draws * count, device=numbers.device)), draws)
+        return found._replace(values=smoothed(found.values, numbers, exact))
     paths, rest = _Paths(solve, numbers[..., differing], exact), []
     left, known = torch.arange(count, device=numbers.device), 0
     for degree, size in levels:
@@ -81,8 +82,9 @@ def smoothed(values: Tensor, numbers: Tensor, exact: Tensor) -> Tensor:
         return values  # sums of so many terms would be the members themselves
     terms = _terms(_whitened(numbers.transpose(0, 1).double().nan_to_num(0.0, 0.0, 0.0)), 1)
     flat = values.transpose(0, 1).flatten(2)
-    middle = flat.mean(1, keepdim=True)
-    sums = torch.baddbmm(middle, _weights(terms, terms).to(flat), flat - middle).unflatten(2, values.shape[2:])
+    middle, (ways, _) = flat.mean(1, keepdim=True), torch.linalg.qr(terms)
+    ways = ways.to(flat)
+    sums = torch.baddbmm(middle, ways, ways.mT @ (flat - middle)).unflatten(2, values.shape[2:])
     wrong = sums - values.transpose(0, 1)
     miss = (wrong.square().mean(1).sqrt() / exact).flatten(1).amax(1)
     fine = (miss <= 1).reshape(-1, *(1,) * (values.ndim - 1))

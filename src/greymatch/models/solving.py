@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.signals import Signals
-from greymatch.models.collocation import Solved, collocated
+from greymatch.models.collocation import Solved, collocated, smoothed
 from greymatch.models.latents import Members
 from greymatch.models.network import Network
 from greymatch.models.rollout import roll_out
@@ -75,11 +75,15 @@ class Solving:
     def _found(self, members: Tensor) -> Solved:
         """Of members (D, N), by their places among all: all solved where few cost as much."""
         chosen = members.flatten()
-        if self.network.recalls or len(chosen) * self._pixels < FEW:
+        if self.network.recalls:
             return Solved.of(self._solved(chosen), len(members))
         exact = allowed(self.network, self.tolerance)
         drawn = self.start if len(self.start) > len(self.times) else None
-        return collocated(lambda some: self._solved(chosen[some]), differing(self.members, drawn)[members], exact)
+        numbers = differing(self.members, drawn)[members]
+        if len(chosen) * self._pixels < FEW:
+            found = Solved.of(self._solved(chosen), len(members))
+            return found._replace(values=smoothed(found.values, numbers, exact))
+        return collocated(lambda some: self._solved(chosen[some]), numbers, exact)
 
     def _solved(self, chosen: Tensor) -> Solution:
         rows = chosen % len(self.times)

@@ -76,16 +76,17 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
     laws += _in_curves(build, plain, shown, laws[0].at)
     laws += _in_places(build, plain, shown, min(law.left for law in laws))
     judged = [_judged(law, judge) for law in _distinct(laws)]
+    polisher = Polisher(data, judge, build if plain.settings.residual.curves is None else None)
     if plain.settings.residual.curves is None:
         late = _late(plain.settings.training.minutes, began)
         enough = NOISE * floor if floor else AS_GOOD * min(one.error for one in judged)
-        judged += _guessed(Guessing(build, shown, _numbers(plain), late), judge, judged, enough)
+        guesses = _guessed(Guessing(build, shown, _numbers(plain), late), judge, judged, enough)
+        judged += guesses if floor else [polisher.of(one) for one in guesses if one.error < WELL]
     kept = _kept(judged, shown, floor)
     if not kept:
         return Beginning(plain)
     best = _simplest(kept) if floor else _best(kept)
     rivals = _rivals(best, judged)
-    polisher = Polisher(data, judge, build if plain.settings.residual.curves is None else None)
     law, rivals = polisher.best(best, rivals)
     network = law.told()
     network.blind.copy_(_disputed(law, rivals))
@@ -114,15 +115,15 @@ class Polisher:
     def best(self, one: Judged, rivals: list[Judged]) -> tuple[Law, list[Law]]:
         """The law, and those that forecast about as well. Where polishing tells far more, rivals are polished too: one
         of them may be the true one."""
-        own = self._of(one)
+        own = self.of(one)
         if BETTER * own.error < one.error:
-            rivals = [self._of(rival) for rival in rivals]
+            rivals = [self.of(rival) for rival in rivals]
         best = _best([own, *rivals])
         near = [rival for rival in (own, *rivals) if rival.error <= AS_GOOD * best.error]
         return best.law, [rival.law for rival in near]
 
-    def _of(self, one: Judged) -> Judged:
-        """As it was if that forecasts better."""
+    def of(self, one: Judged) -> Judged:
+        """It polished, or as it was if that forecasts better."""
         law = polished(one.law, self.data, self.build)
         after = one if law is one.law else _judged(law, self.judge)
         return after if after.error <= AS_GOOD * max(one.error, SOLVED) else one
