@@ -60,7 +60,7 @@ def advise(model: GreyBox, data: Trajectories) -> Advice:
     settings = model.settings
     explanation = model.explain(data)
     learned, held = parts(data.to("cpu"), None, settings.training.seed)
-    refitted = explanation.refit(learned, held)
+    refitted = replace(explanation, error=None).refit(learned, held)  # whether it is worse, is told here
     seen = replace(held.trimmed().to(model.device), noise=model.noise)
     return Advice(
         explanation=explanation,
