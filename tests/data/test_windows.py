@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from greymatch.data.signals import Signals
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Windows, gather, last_window
+from greymatch.data.windows import Windows, gather, last_window, readable
 from greymatch.errors import GreymatchError
 
 Recordings = Callable[..., st.SearchStrategy[Trajectories]]
@@ -166,6 +166,15 @@ def test_a_state_missing_from_the_last_window_is_named():
         GreymatchError, match=r"every state in its last 3 points.*'b' of trajectory 1 has no value there"
     ):
         last_window(data, 3)
+
+
+def test_recordings_can_be_read_whose_last_window_is_there_and_shows_every_state():
+    data = ramps(6, 3, 6, 6, states=2)
+    mask = data.mask.clone()
+    mask[2, 2:, 1] = False  # unseen in the last four points
+    mask[3, 5:] = False  # the last time without any observation does not count
+    assert readable(replace(data, mask=mask), 4).tolist() == [True, False, False, True]
+    assert readable(data, 6).tolist() == [True, False, True, True]
 
 
 def test_a_history_shorter_than_the_window_is_named():

@@ -106,7 +106,7 @@ def test_terms_that_forecast_worse_than_what_they_were_read_from_are_called_a_fi
     _, data, _, _ = known
     explanation = asked.explain(data)
     wrong = replace(explanation, missing={"a": (), "b": ()}, error=1e-7)
-    with pytest.warns(FitNotLawWarning, match="times worse"):
+    with pytest.warns(FitNotLawWarning, match="with an error of"):
         wrong.refit(data, data)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -74,6 +74,15 @@ def test_intervals_hold_what_they_say_however_windows_err(known: Damped, seed: i
     assert 0.42 < float((away < 0.674).double().mean()) < 0.60
 
 
+@pytest.mark.parametrize("points", [6, 8, 12])
+def test_few_points_are_not_taken_to_err_in_an_odd_way_by_chance(
+    known: Damped, seed: int, monkeypatch: pytest.MonkeyPatch, points: int
+):
+    monkeypatch.setitem(globals(), "LENGTH", points)
+    wrong, spread = asked(known, evenly, seed)
+    assert 0.86 < float(((wrong / spread).abs() < 1.645).double().mean()) < 0.97
+
+
 @pytest.mark.parametrize("way", [by_size, moved])
 def test_what_errs_otherwise_than_evenly_is_told_nearer_and_more_honestly(
     known: Damped, seed: int, monkeypatch: pytest.MonkeyPatch, way: Way
@@ -125,8 +134,11 @@ def test_what_was_not_seen_does_not_count(known: Damped, seed: int):
     unseen = ~mask.flatten(1)
 
     def found(filling: float) -> Left:
-        return alike(gaps, path, Left(wrong.masked_fill(unseen, filling), slopes.masked_fill(unseen[:, None], 0.0)))
+        values = gaps.window.values.masked_fill(~mask, filling)
+        filled = replace(gaps, window=replace(gaps.window, values=values))
+        return alike(filled, path, Left(wrong.masked_fill(unseen, 0.0), slopes.masked_fill(unseen[:, None], 0.0)))
 
-    empty = found(0.0)
+    empty, full = found(0.0), found(1e6)
+    assert torch.equal(empty.wrong, full.wrong)
+    assert torch.equal(empty.slopes, full.slopes)
     assert bool((empty.wrong[unseen] == 0).all())
-    assert bool(empty.wrong[~unseen].all())

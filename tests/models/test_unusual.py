@@ -40,7 +40,7 @@ def test_a_motion_that_nothing_explains_is_told_by_name(model, known, refine):
         model.forecast(history, [3.0], draws=2, refine=refine)
 
 
-def test_a_path_through_a_window_does_not_change_how_strange_it_is(model, known):
+def test_a_path_that_no_window_has_does_not_change_how_strange_it_is(model, known):
     history = alien(known[1].first(20))
     with torch.no_grad():
         own = model.network.observe(model._checked(history), refine=True).own

@@ -130,7 +130,8 @@ def test_intervals_know_what_finite_differences_err_by(
 ):
     """Of coarse data, seven points do not tell derivatives to many digits."""
     fine = decays(80)
-    data = replace(fine, times=8 * fine.times, values=at(8 * fine.times, fine), truth=fine.truth)
+    values = at(8 * fine.times, fine).float().double()  # as recorded: of more digits, the law's own are wrong as well
+    data = replace(fine, times=8 * fine.times, values=values, truth=fine.truth)
     network = beginning(decay, data, tiny.updated({"window": 12})).network
     network.refined.fill_(1.0)
     calibrate_parameters(network, data)
@@ -139,7 +140,7 @@ def test_intervals_know_what_finite_differences_err_by(
         eps = network.draw_parameters(sight, 400, torch.Generator().manual_seed(0))[..., 0]
     true = decay.params["k"].pull(torch.as_tensor(data.truth["k"]))
     inside = (eps.quantile(0.05, 0) <= true) & (true <= eps.quantile(0.95, 0))
-    assert 0.8 <= float(inside.double().mean()) <= 1.0
+    assert 0.65 <= float(inside.double().mean()) <= 1.0  # what is at rest is rounded to the same digits again and again
     assert float((eps.mean(0) - true).abs().max()) < 0.1
 
 
@@ -161,6 +162,18 @@ def test_windows_that_agree_make_none_surer_than_it_claims(known: Damped):
     assert float(network.doubt.min()) >= 1.0
 
 
+def test_recordings_too_short_to_be_read_do_not_keep_others_from_being_judged(known: Damped):
+    """Whether held out or learned from: one ends early, one does not show a state in the end."""
+    network, data, _, _ = known
+    network.refined.fill_(1.0)
+    times, values, mask = data.times.clone(), data.values.clone(), data.mask.clone()
+    times[3, 8:], values[3, 8:], mask[3, 8:] = torch.inf, 0.0, False
+    mask[4, 15:, 1] = False
+    calibrate_parameters(network, replace(data, times=times, values=values, mask=mask))
+    assert bool(network.doubt.isfinite().all())
+    assert bool(network.blind.isfinite().all())
+
+
 def test_what_steps_of_paths_err_by_is_known(known: Damped, monkeypatch: pytest.MonkeyPatch):
     """All windows of one trajectory err by it alike, so that none disagrees with another."""
     network, data, k, _ = known
@@ -172,7 +185,7 @@ def test_what_steps_of_paths_err_by_is_known(known: Damped, monkeypatch: pytest.
         eps = network.draw_parameters(sight, 400, torch.Generator().manual_seed(0))[..., 0]
     wrong = (eps.mean(0) - (k - 2) / 0.4).abs()
     assert float(wrong.max()) < 1e-7  # far below what single precision tells apart
-    assert 0.1 < float(wrong.quantile(0.9) / (1.645 * network.blind[0])) < 2.0
+    assert 0.2 < float(wrong.quantile(0.9) / (1.645 * network.blind[0])) < 2.0
 
 
 def test_windows_that_differ_by_what_their_steps_err_by_are_not_in_doubt(

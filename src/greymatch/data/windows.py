@@ -207,6 +207,14 @@ def observed_lengths(data: Trajectories) -> Tensor:
     return (seen * torch.arange(1, seen.shape[1] + 1, device=seen.device)).amax(1)
 
 
+def readable(data: Trajectories, length: int) -> Tensor:
+    """Whether the last `length` points of each trajectory (N,) are there, and show every state."""
+    lengths, seen = observed_lengths(data), _of_states(data.mask)
+    place = torch.arange(seen.shape[1], device=seen.device)
+    last = (place < lengths[:, None]) & (place >= lengths[:, None] - length)
+    return (lengths >= length) & (seen & last[..., None]).any(1).all(1)
+
+
 def usable(data: Trajectories, length: int) -> Tensor:
     """Whether the window that ends at each point (N, T) ends observed, shows every state and has a future."""
     ends = torch.arange(data.times.shape[1], device=data.times.device)

@@ -5,6 +5,7 @@ With no residual, the parameters of a window are all there is to find, and the w
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -68,12 +69,13 @@ def _doubted(network: Network, doubts: Mapping[str, float]) -> None:
 def _warn_of_a_fit(explanation: Explanation, error: float) -> None:
     """Where the terms forecast much worse than what they were read from, they are not what was missing."""
     before = explanation.error
-    if before is None or error <= max(WORSE * before, SOLVED):
+    if before is None or not math.isfinite(before) or error <= max(WORSE * before, SOLVED):
         return
     warnings.warn(
-        f"the refitted physics forecasts validation data {error / before:.1f} times worse than the model that was "
-        "explained: the terms found are a fit, not what is missing, and the parameters and intervals of the refitted "
-        "model mean little. Keep the model, or let what is missing depend on more (residual.among, more data).",
+        f"the refitted physics forecasts validation data with an error of {error:.2g}, and the model that was "
+        f"explained with {before:.2g}: the terms found are a fit, not what is missing, and the parameters and "
+        "intervals of the refitted model mean little. Keep the model, or let what is missing depend on more "
+        "(residual.among, more data).",
         FitNotLawWarning,
         stacklevel=4,
     )

@@ -82,8 +82,8 @@ def smoothed(values: Tensor, numbers: Tensor, exact: Tensor) -> Tensor:
         return values  # sums of so many terms would be the members themselves
     terms = _terms(_whitened(numbers.transpose(0, 1).double().nan_to_num(0.0, 0.0, 0.0)), 1)
     flat = values.transpose(0, 1).flatten(2)
-    middle, (ways, _) = flat.mean(1, keepdim=True), torch.linalg.qr(terms)
-    ways = ways.to(flat)
+    middle, size = flat.mean(1, keepdim=True), terms.square().sum(1, keepdim=True).sqrt()
+    ways = torch.where(size > RIDGE, terms / size, 0.0).to(flat)  # orthogonal, as coordinates are without correlation
     sums = torch.baddbmm(middle, ways, ways.mT @ (flat - middle)).unflatten(2, values.shape[2:])
     wrong = sums - values.transpose(0, 1)
     miss = (wrong.square().mean(1).sqrt() / exact).flatten(1).amax(1)

@@ -24,6 +24,8 @@ from greymatch.models.shooting import Path, Shooting
 
 FLOOR = 1e-6  # of a variance: nothing that is seen is surer than a thousandth of what is usual
 UNTOLD = 1e-12  # precision of what moves nothing
+MARGIN = 4.0  # by which another way must be likelier than the plainest: few numbers look like any by chance
+NUMBERS_AT_ONCE = 2**22  # of a covariance
 
 
 class Left(NamedTuple):
@@ -37,12 +39,19 @@ def alike(shooting: Shooting, path: Path, left: Left) -> Left:
     """Those `left` by a path, in units in which all err alike; of fields, which have too many cells, as they are."""
     if not path.turns.shape[1]:
         return left
+    at_once = max(1, NUMBERS_AT_ONCE // left.wrong.shape[1] ** 2)
+    rows = torch.arange(len(left.wrong), device=left.wrong.device).split(at_once)
+    parts = [_alike(shooting.select(i), path.select(i), Left(left.wrong[i], left.slopes[i])) for i in rows]
+    return Left(torch.cat([part.wrong for part in parts]), torch.cat([part.slopes for part in parts]))
+
+
+def _alike(shooting: Shooting, path: Path, left: Left) -> Left:
     seen = shooting.window.mask.flatten(1)
     sizes = (shooting.window.values.double() / shooting.noise[:, None]).flatten(1)
     best, least = left, _unlikeliness(left, left.wrong.new_zeros(len(seen)), seen)
     for covariance in (torch.diag_embed(sizes.square()), _of_motion(shooting, path)):
         found, size = _whitened(left, covariance, seen)
-        cost = _unlikeliness(found, size, seen)
+        cost = _unlikeliness(found, size, seen) + MARGIN
         less = cost < least
         least = torch.where(less, cost, least)
         best = Left(*(torch.where(widen(less, new), new, old) for new, old in zip(found, best, strict=True)))
@@ -85,8 +94,9 @@ def _unlikeliness(left: Left, size: Tensor, seen: Tensor) -> Tensor:
     count = left.slopes.shape[1]
     little = UNTOLD**0.5 * torch.eye(count).to(left.slopes).expand(len(seen), -1, -1)
     ways, lengths = torch.linalg.qr(torch.cat([left.slopes, little], 2).nan_to_num(0.0, 0.0, 0.0).mT)
-    explained = (left.wrong[:, None] @ ways[:, : left.wrong.shape[1]])[:, 0]
-    rest = (left.wrong.square().sum(1) - explained.square().sum(1)).clamp_min(1e-300)
+    ways = ways[:, : left.wrong.shape[1]]
+    explained = (ways @ (ways.mT @ left.wrong[..., None]))[..., 0]
+    rest = (left.wrong - explained).square().sum(1).clamp_min(1e-300)
     spare = (seen.sum(1) - count).clamp_min(1)
     found = spare * rest.log() + size + 2 * lengths.diagonal(dim1=1, dim2=2).abs().log().sum(1)
     return found.nan_to_num(torch.inf, torch.inf)

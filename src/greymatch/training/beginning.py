@@ -42,6 +42,7 @@ SOLVED = (10 * TOLERANCE) ** 2  # error of a forecast that may be the solver's
 NOISE = 2.0  # times the noise that a forecast is judged by: no better law could be told
 FEW = 6  # terms: more are a fit, not a law
 LONGEST, SHARE, MOST = 20.0, 0.25, 0.6  # seconds of processor for guesses, of a budget, and with all before them
+MOST_POLISHED = 2  # guesses
 HELD = "held"
 REFERRED = 1  # times
 
@@ -81,7 +82,7 @@ def begun(build: Build, data: Trajectories, held_out: Trajectories) -> Beginning
         late = _late(plain.settings.training.minutes, began)
         enough = NOISE * floor if floor else AS_GOOD * min(one.error for one in judged)
         guesses = _guessed(Guessing(build, shown, _numbers(plain), late), judge, judged, enough)
-        judged += guesses if floor else [polisher.of(one) for one in guesses if one.error < WELL]
+        judged += guesses if floor else [polisher.of(one) for one in _nearest(guesses)]
     kept = _kept(judged, shown, floor)
     if not kept:
         return Beginning(plain)
@@ -194,6 +195,11 @@ def _guessed(guessing: Guessing, judge: Validator, judged: list[Judged], enough:
         if guessing.late() or any(one.error < enough for one in found):
             break
     return found
+
+
+def _nearest(guesses: list[Judged]) -> list[Judged]:
+    """The few that forecast well, best first: polishing them takes time."""
+    return sorted((one for one in guesses if one.error < WELL), key=lambda one: one.error)[:MOST_POLISHED]
 
 
 def _late(minutes: float | None, began: float) -> Callable[[], bool]:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Window, spread_windows
+from greymatch.data.windows import Window, readable, spread_windows
 from greymatch.models.clean import shared_weight
 from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network
@@ -38,7 +38,6 @@ ROUNDING = 1e-13  # two answers are never closer
 FLAWLESS = 1e-7  # misfit of most paths through windows, relative to these's spreads
 INFORMED, FEW = 0.5, 3  # a variance that data, and not the prior, decide; and too few such windows to be surer by
 RESOLVED = 4 * torch.finfo(torch.float32).eps  # what is owed by less is rounding, by which windows disagree as well
-POLISHED = 2e-9  # what a law's own numbers, which all windows share, are wrong by all the same (see `polishing`)
 
 
 def calibrate_parameters(network: Network, data: Trajectories, learned: Trajectories | None = None) -> None:
@@ -47,7 +46,7 @@ def calibrate_parameters(network: Network, data: Trajectories, learned: Trajecto
     if not network.shapes.free:
         return
     if learned is not None and (network.complete or network.dynamics.written):
-        data = judging(learned, data, ENOUGH)
+        data = judging(learned, data, min(ENOUGH, _most(data)))
     some = data.select(slice(_most(data)))
     window, known = spread_windows(some, network.settings.window)
     if not len(window.times):
@@ -57,7 +56,7 @@ def calibrate_parameters(network: Network, data: Trajectories, learned: Trajecto
         first = Beginnings.of(network, window, sight, known)
         shared = first.stencil_factors() if first else torch.zeros_like(network.doubt)
         exact = bool(first and first.flawless) or (bool(data.noise) and network.dynamics.written)
-        least = LEAST_FACTOR if sight.own is None else 1.0 if window.smooth else shared_weight(window)
+        least = _least(window) if sight.own else LEAST_FACTOR
         steps = _placed(_step_errors(network, window, sight), known)
     network.doubt.fill_(1.0)
     for _ in range(PASSES):
@@ -70,9 +69,20 @@ def calibrate_parameters(network: Network, data: Trajectories, learned: Trajecto
     claimed = _estimates(network, sight, known) if alone else None
     untaught = _untaught(claimed, network.doubt) if claimed else torch.zeros_like(network.blind)
     errors = torch.stack(
-        [network.blind, _hidden(network, some, exact), _of_beginnings(steps, known), untaught]
+        [
+            network.blind,
+            _hidden(network, some, exact),
+            _of_beginnings(steps, known),
+            untaught,
+        ]
     ).double()
     network.blind.copy_(errors.square().sum(0).sqrt().clamp_max(PRIOR))
+
+
+def _least(window: Window) -> float:
+    """The smallest factor of windows that were asked: that they agree says nothing of what all get wrong. Cells of a
+    field without noise count as their root only, which may be too modest."""
+    return shared_weight(window) if window.smooth is None else 1.0
 
 
 def _most(data: Trajectories) -> int:
@@ -92,7 +102,8 @@ class Estimates(NamedTuple):
 
 def _disagreement(found: Estimates) -> Tensor:
     """Factors (L,): how far the first window, from which forecasts are judged too, lies from the surest other one, in
-    units of their standard deviations; the prior pulls both of a pair alike, so that they differ by less than they err.
+    units of their standard deviations; the prior pulls both of a pair alike, so that they differ by less than they err
+    (how parameters go together is left out of that).
     Those of a standard normal law give 1, and so does a lack of windows. Where data tell nothing, windows agree as
     well: only those that are told of something make others surer."""
     claimed = found.variance.masked_fill(~found.known[..., None], torch.inf)
@@ -225,7 +236,8 @@ class Beginnings:
 def _hidden(network: Network, data: Trajectories, exact: bool) -> Tensor:
     """Standard deviations (L,): what the residual owes the parameters of most trajectories, and the doubt about it.
     Noise of derivatives, which grows where an input jumps, is none of a law that is `exact`."""
-    if not network.credits:
+    data = data.select(readable(data, network.settings.window).nonzero()[:, 0].cpu())
+    if not network.credits or not len(data):
         return torch.zeros_like(network.blind)
     with torch.no_grad():
         recordings = Recordings.of(network, data, network.observe(data, refine=False).features, POINTS)
@@ -233,4 +245,4 @@ def _hidden(network: Network, data: Trajectories, exact: bool) -> Tensor:
         credit = recordings.credit(network, recordings.posterior(network), noise)
     owed, doubt = credit.paid().abs().quantile(LEVEL, 0) / NORMAL, credit.doubt.median(0).values
     hidden = (owed.square() + doubt.square()).sqrt().clamp_max(PRIOR)
-    return hidden.where(hidden > RESOLVED, POLISHED)
+    return hidden.where(hidden > RESOLVED, 0.0)
