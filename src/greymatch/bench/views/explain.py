@@ -49,8 +49,7 @@ NOTES = (
     "Terms from the training split. Right: these and no others, in every equation. A coefficient's error is relative "
     "to the truth, the median over test trajectories, each asked as a whole.",
     "Refitted: the physics completed with the terms, without a net. Twice the horizon: the same trajectories with "
-    "twice as much to forecast, scored over all of it. Of fields the first 20 test trajectories are forecast, and all "
-    "250 asked for parameters.",
+    "twice as much to forecast, scored over all of it. Of fields the first 20 test trajectories are forecast.",
     "Parameters from the given points alone, as RMSE over that of the prior's mean.",
     "Of a hundred trajectories a right 90 % interval holds 84 to 96 % in nineteen of twenty splits, of a thousand 88 "
     "to 92 %: so many more are drawn as the test split is, but for fields.",
