@@ -113,6 +113,20 @@ def test_terms_that_forecast_worse_than_what_they_were_read_from_are_called_a_fi
         replace(explanation, error=1.0).refit(data, data)
 
 
+def test_recordings_that_cannot_be_read_are_left_out(asked, known):
+    """One ends before a window is full, one does not show a state in the end."""
+    _, data, _, damping = known
+    times, values, mask = data.times.clone(), data.values.clone(), data.mask.clone()
+    times[3, 8:], values[3, 8:], mask[3, 8:] = torch.inf, 0.0, False
+    mask[4, 15:, 1] = False
+    torn = replace(data, times=times, values=values, mask=mask)
+    explanation = asked.explain(torn)
+    (one,) = explanation.missing["b"]
+    left = [row for row in range(12) if row not in (3, 4)]
+    torch.testing.assert_close(one.values, -damping[left], atol=0.01, rtol=0)
+    assert explanation.refit(torn, data).record["validation_error"] < 1e-4
+
+
 def test_what_may_not_be_missing_is_not_found(asked, known):
     (one,) = asked.explain(known[1], among=["a"]).missing["b"] or (None,)
     assert one is None or one.term != Term((("b", 1),))

@@ -44,7 +44,7 @@ def explain(
     missing part may depend on, by default what the model's was let depend on. Not for a residual with neighbours on
     a grid, nor one that is not added.
     """
-    network, data = model.network, few(data.trimmed().to("cpu"))
+    network, data = model.network, few(data.trimmed().to("cpu"), model.settings.window)
     distilled = distil(network, data.to(model.device), seed)
     names = _variables(network.physics, among or network.settings.residual.among)
     bent = [one.words for one in network.dynamics.curves if one.of in names or (one.placed and not among)]

@@ -41,7 +41,7 @@ def refit(explanation: Explanation, data: Trajectories, validation: Trajectories
     settled = settle(explanation.completed, explanation.priors, settings, data)
     physics = explanation.completed(settled.priors)
     # members carry it, as far as validation data show: with nothing to carry, an ensemble cannot be as wide as they do
-    network = untrained(physics, settings, few(data), settled.noise.clamp_min(LEAST_NOISE))
+    network = untrained(physics, settings, few(data, settings.window), settled.noise.clamp_min(LEAST_NOISE))
     error = Validator.of(validation, settings.window).error(network)
     judge = judge_of_ensembles(validation, settings.window, error.scaled)
     coverage = calibrate_forecasts(network, judge).coverage

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from greymatch.data.scaling import Scales
 from greymatch.data.trajectories import Trajectories
-from greymatch.data.windows import Windows, last_window, observed_lengths
+from greymatch.data.windows import Windows, last_window, observed_lengths, readable
 from greymatch.matching.observed import interpolated
 from greymatch.models.laplace import Laplace
 from greymatch.models.network import Network
@@ -48,7 +48,7 @@ def settle(
     data: Trajectories,
 ) -> Settled:
     """Of the physics that `completed` makes with such priors; those of its other parameters stay."""
-    data = few(data)
+    data = few(data, settings.window)
     settled = Settled(dict(priors), {}, torch.full((len(data.states),), FIRST_NOISE))
     for _ in range(ROUNDS):
         network = untrained(completed(settled.priors), settings, data, settled.noise)
@@ -62,8 +62,10 @@ def settle(
     return settled
 
 
-def few(data: Trajectories) -> Trajectories:
-    """As many trajectories as are soon asked."""
+def few(data: Trajectories, window: int) -> Trajectories:
+    """As many trajectories as are soon asked, of those that can be; all, if none can."""
+    able = readable(data, window).nonzero()[:, 0]
+    data = data.select(able) if 0 < len(able) < len(data) else data
     return data.select(slice(max(4, min(MOST_TRAJECTORIES, MOST_NUMBERS // data.values[0].numel()))))
 
 
